@@ -1,0 +1,117 @@
+//! The text and places in it.
+
+use std::fmt;
+
+/// A range of bytes of a [`Source`], `start..end`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: u32,
+    /// Offset past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span `start..end`.
+    pub fn new(start: u32, end: u32) -> Self {
+        Span { start, end }
+    }
+
+    /// The smallest span that covers both.
+    #[must_use]
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The span as a range of indices.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.start, self.end)
+    }
+}
+
+/// A line and column, both counted from 1; the column counts characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// A text with the name it is known by (a path, or a placeholder such as `<input>`).
+pub struct Source {
+    name: String,
+    text: String,
+    /// Offset of the first byte of each line.
+    lines: Vec<u32>,
+}
+
+impl Source {
+    /// Takes a text. Offsets are 32 bits wide: the parser refuses longer texts before it makes spans.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let mut lines = vec![0];
+        lines.extend(
+            text.bytes()
+                .enumerate()
+                .filter(|&(_, b)| b == b'\n')
+                .map(|(i, _)| u32::try_from(i + 1).unwrap_or(u32::MAX)),
+        );
+        Source { name: name.into(), text, lines }
+    }
+
+    /// What the text is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text of a span; empty if the span does not lie in this text.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.range()).unwrap_or("")
+    }
+
+    /// Line of a byte offset, from 1.
+    pub fn line(&self, offset: u32) -> u32 {
+        self.lines.partition_point(|&start| start <= offset).max(1) as u32
+    }
+
+    /// Line and column of a byte offset.
+    pub fn position(&self, offset: u32) -> Position {
+        let line = self.line(offset);
+        let start = self.lines[line as usize - 1] as usize;
+        let end = (offset as usize).min(self.text.len());
+        let column = self.text.get(start..end).map_or(0, |s| s.chars().count()) as u32 + 1;
+        Position { line, column }
+    }
+
+    /// The text of line `line` (from 1) without its end; empty past the last line.
+    pub fn line_text(&self, line: u32) -> &str {
+        let index = (line as usize).wrapping_sub(1);
+        let Some(&start) = self.lines.get(index) else { return "" };
+        let end = self.lines.get(index + 1).map_or(self.text.len(), |&e| e as usize);
+        self.text[start as usize..end].trim_end_matches(['\n', '\r'])
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Source({:?}, {} bytes)", self.name, self.text.len())
+    }
+}

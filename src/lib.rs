@@ -1,0 +1,4 @@
+//! Runs NVIDIA PTX on the CPU.
+
+pub mod diag;
+pub mod syntax;

@@ -1,4 +1,7 @@
 //! Runs NVIDIA PTX on the CPU.
 
+mod check;
 pub mod diag;
+pub mod ir;
+pub mod machine;
 pub mod syntax;

@@ -1,1 +1,3 @@
+//! The `ptxlift` command.
+
 fn main() {}

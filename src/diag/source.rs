@@ -20,7 +20,10 @@ impl Span {
     /// The smallest span that covers both.
     #[must_use]
     pub fn to(self, other: Span) -> Span {
-        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
 
     /// The span as a range of indices.
@@ -69,7 +72,11 @@ impl Source {
                 .filter(|&(_, b)| b == b'\n')
                 .map(|(i, _)| u32::try_from(i + 1).unwrap_or(u32::MAX)),
         );
-        Source { name: name.into(), text, lines }
+        Source {
+            name: name.into(),
+            text,
+            lines,
+        }
     }
 
     /// What the text is called.
@@ -104,8 +111,13 @@ impl Source {
     /// The text of line `line` (from 1) without its end; empty past the last line.
     pub fn line_text(&self, line: u32) -> &str {
         let index = (line as usize).wrapping_sub(1);
-        let Some(&start) = self.lines.get(index) else { return "" };
-        let end = self.lines.get(index + 1).map_or(self.text.len(), |&e| e as usize);
+        let Some(&start) = self.lines.get(index) else {
+            return "";
+        };
+        let end = self
+            .lines
+            .get(index + 1)
+            .map_or(self.text.len(), |&e| e as usize);
         self.text[start as usize..end].trim_end_matches(['\n', '\r'])
     }
 }

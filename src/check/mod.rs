@@ -1,0 +1,3 @@
+//! Syntax tree to IR: names, types, layout; refuses what `ptxas` refuses.
+
+mod context;

@@ -1,0 +1,227 @@
+//! Instructions, and what code outside the family rooms may ask of them.
+
+use super::control::{Call, Callee, Slot};
+use super::memory::{Address, AddressOf, Base, Load, Store};
+use super::{FuncId, Operand, Reg, RegClass, Special};
+use super::{bits, compare, convert, extended, integer, video};
+use crate::diag::Span;
+use smallvec::SmallVec;
+
+/// An instruction with its place in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inst {
+    /// `@p`: without it the instruction does nothing, its destinations keep their values.
+    pub guard: Option<Guard>,
+    /// What it does.
+    pub kind: Kind,
+    /// Where it stands.
+    pub span: Span,
+    /// Index into [`Module::locations`](super::Module::locations) of the last `.loc`; `u32::MAX` for none.
+    pub location: u32,
+}
+
+/// `@p` or `@!p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// The predicate register.
+    pub reg: Reg,
+    /// Executes where the register is 0.
+    pub negated: bool,
+}
+
+/// What an instruction does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Results from operands alone.
+    Pure(Pure),
+    /// `ld`
+    Load(Load),
+    /// `st`
+    Store(Store),
+    /// Address of a variable.
+    AddressOf(AddressOf),
+    /// Address of a function, as `mov` gives it.
+    FunctionAddress {
+        /// Destination, 64 bits (32 under `.address_size 32`).
+        dst: Reg,
+        /// The function.
+        function: FuncId,
+    },
+    /// Reads a special register, zero-extended or truncated to the destination.
+    Special {
+        /// Destination.
+        dst: Reg,
+        /// Which.
+        special: Special,
+    },
+    /// `call`
+    Call(Call),
+    /// Something without effect on a CPU: `prefetch`, `discard`, `pmevent`, `nanosleep` and so on.
+    Hint {
+        /// The mnemonic, for dumps.
+        name: &'static str,
+    },
+    /// An instruction that is known and not built yet; [`Function::unsupported`](super::Function::unsupported)
+    /// says more. Never executed.
+    Unsupported,
+}
+
+/// A pure instruction: `dsts = op(srcs)`, as `op`'s [`Signature`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pure {
+    /// The operator.
+    pub op: PureOp,
+    /// Destinations, each of exactly the signature's class; `None` for `_`.
+    pub dsts: SmallVec<[Option<Reg>; 2]>,
+    /// Sources; registers at least as wide as the signature says.
+    pub srcs: SmallVec<[Operand; 4]>,
+}
+
+/// The operators of pure instructions, by family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum PureOp {
+    Integer(integer::Op),
+    Extended(extended::Op),
+    Bits(bits::Op),
+    Video(video::Op),
+    Compare(compare::Op),
+    Convert(convert::Op),
+}
+
+/// Classes of the sources and destinations of an operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// Sources in order.
+    pub srcs: SmallVec<[RegClass; 5]>,
+    /// Destinations in order.
+    pub dsts: SmallVec<[RegClass; 2]>,
+}
+
+impl Signature {
+    /// Sources and destinations.
+    pub fn new(srcs: &[RegClass], dsts: &[RegClass]) -> Self {
+        Signature {
+            srcs: SmallVec::from_slice(srcs),
+            dsts: SmallVec::from_slice(dsts),
+        }
+    }
+}
+
+impl PureOp {
+    /// Classes of sources and destinations.
+    pub fn signature(self) -> Signature {
+        match self {
+            PureOp::Integer(op) => op.signature(),
+            PureOp::Extended(op) => op.signature(),
+            PureOp::Bits(op) => op.signature(),
+            PureOp::Video(op) => op.signature(),
+            PureOp::Compare(op) => op.signature(),
+            PureOp::Convert(op) => op.signature(),
+        }
+    }
+}
+
+/// What an instruction does besides writing its destinations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effects {
+    /// Reads memory.
+    pub reads: bool,
+    /// Writes memory.
+    pub writes: bool,
+    /// May end the thread or the launch.
+    pub faults: bool,
+    /// Calls a function.
+    pub calls: bool,
+}
+
+impl Inst {
+    /// Calls `f` with each register that it writes.
+    pub fn defs(&self, mut f: impl FnMut(Reg)) {
+        match &self.kind {
+            Kind::Pure(p) => p.dsts.iter().flatten().copied().for_each(f),
+            Kind::Load(l) => l.dsts.iter().flatten().copied().for_each(f),
+            Kind::AddressOf(AddressOf { dst, .. })
+            | Kind::FunctionAddress { dst, .. }
+            | Kind::Special { dst, .. } => f(*dst),
+            Kind::Call(c) => c.results.iter().filter_map(slot_reg).for_each(f),
+            Kind::Store(_) | Kind::Hint { .. } | Kind::Unsupported => {}
+        }
+    }
+
+    /// Calls `f` with each register that it reads, its guard included. (A guarded instruction also keeps the old
+    /// values of its destinations; that is for the caller to remember.)
+    pub fn uses(&self, mut f: impl FnMut(Reg)) {
+        if let Some(guard) = self.guard {
+            f(guard.reg);
+        }
+        match &self.kind {
+            Kind::Pure(p) => p.srcs.iter().filter_map(|s| s.reg()).for_each(f),
+            Kind::Load(l) => address_reg(&l.addr).into_iter().for_each(f),
+            Kind::Store(s) => {
+                address_reg(&s.addr).into_iter().for_each(&mut f);
+                s.srcs.iter().filter_map(|s| s.reg()).for_each(f);
+            }
+            Kind::Call(c) => {
+                if let Callee::Indirect {
+                    target: Operand::Reg(r),
+                    ..
+                } = c.callee
+                {
+                    f(r);
+                }
+                c.args.iter().filter_map(slot_reg).for_each(f);
+            }
+            Kind::AddressOf(_)
+            | Kind::FunctionAddress { .. }
+            | Kind::Special { .. }
+            | Kind::Hint { .. }
+            | Kind::Unsupported => {}
+        }
+    }
+
+    /// What it does besides.
+    pub fn effects(&self) -> Effects {
+        match &self.kind {
+            Kind::Load(_) => Effects {
+                reads: true,
+                faults: true,
+                ..Effects::default()
+            },
+            Kind::Store(_) => Effects {
+                writes: true,
+                faults: true,
+                ..Effects::default()
+            },
+            Kind::Call(_) => Effects {
+                reads: true,
+                writes: true,
+                faults: true,
+                calls: true,
+            },
+            Kind::Pure(_)
+            | Kind::AddressOf(_)
+            | Kind::FunctionAddress { .. }
+            | Kind::Special { .. }
+            | Kind::Hint { .. } => Effects::default(),
+            Kind::Unsupported => Effects {
+                faults: true,
+                ..Effects::default()
+            },
+        }
+    }
+}
+
+fn slot_reg(slot: &Slot) -> Option<Reg> {
+    match slot {
+        Slot::Value(operand) => operand.reg(),
+        Slot::Frame(_) | Slot::Param(_) | Slot::Sink => None,
+    }
+}
+
+fn address_reg(addr: &Address) -> Option<Reg> {
+    match addr.base {
+        Base::Reg(r) => Some(r),
+        Base::Var(_) | Base::Absolute => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! Loads, stores and addresses. PTX ISA, "State Spaces" and "Data Movement and Conversion Instructions".
+
+use super::{Operand, Reg, VarId};
+use smallvec::SmallVec;
+
+/// Where an address points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Any window; the address itself tells.
+    Generic,
+    /// `.global`: a host address.
+    Global,
+    /// `.shared`: an offset in the CTA's shared memory.
+    Shared,
+    /// `.local`: an offset in the thread's local memory.
+    Local,
+    /// `.const`: an offset in the module's constants.
+    Const,
+    /// `.param`: an offset in the kernel's parameters, for addresses in registers. Parameters of device functions and of calls are
+    /// reached by name only ([`Var::Param`], [`Var::Return`], [`Var::Frame`]).
+    Param,
+}
+
+/// What an access is based on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// A register, of 32 or 64 bits.
+    Reg(Reg),
+    /// A variable.
+    Var(Var),
+    /// Nothing: the offset is the address.
+    Absolute,
+}
+
+/// A variable that an instruction names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Var {
+    /// A `.global`, `.const` or `.shared` variable of the module.
+    Module(VarId),
+    /// A `.local` variable of the function: index into [`Function::locals`](super::Function::locals).
+    Local(u32),
+    /// An input parameter of the function: index into [`Function::params`](super::Function::params).
+    Param(u32),
+    /// A return parameter of the function: index into [`Function::returns`](super::Function::returns).
+    Return(u32),
+    /// A `.param` variable of the body, for calls: index into [`Function::frame`](super::Function::frame).
+    Frame(u32),
+}
+
+/// An address: base plus offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// The base.
+    pub base: Base,
+    /// Bytes from the base; wraps around.
+    pub offset: i64,
+}
+
+/// Ordering of an access, as far as one thread can tell: what the compiler may not move or drop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Order {
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+}
+
+/// `ld`, `ldu`, `ld.global.nc`. Elements lie side by side from the address on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// The state space of the address.
+    pub space: Space,
+    /// Bytes of an element: 1, 2, 4 or 8. (16-byte elements have become pairs.)
+    pub bytes: u8,
+    /// Whether an element is sign-extended into a wider destination.
+    pub signed: bool,
+    /// Required alignment of the address: the size of the whole access.
+    pub align: u8,
+    /// The destinations, at least as wide as an element; `None` for `_`.
+    pub dsts: SmallVec<[Option<Reg>; 4]>,
+    /// The address.
+    pub addr: Address,
+    /// Ordering.
+    pub order: Order,
+    /// `.nc`, `ldu`, `.const`, kernel parameters: nobody writes this memory during the launch, the program promises.
+    pub read_only: bool,
+}
+
+/// `st`. Elements lie side by side from the address on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// The state space of the address.
+    pub space: Space,
+    /// Bytes of an element: 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// Required alignment of the address: the size of the whole access.
+    pub align: u8,
+    /// The elements; wider registers are truncated.
+    pub srcs: SmallVec<[Operand; 4]>,
+    /// The address.
+    pub addr: Address,
+    /// Ordering.
+    pub order: Order,
+}
+
+/// `mov d, variable+offset`: the address in the variable's own space (not generic).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressOf {
+    /// Destination, 32 or 64 bits wide.
+    pub dst: Reg,
+    /// The variable.
+    pub var: Var,
+    /// Bytes from its start.
+    pub offset: i64,
+}

@@ -1,0 +1,34 @@
+//! The intermediate representation: what `check` makes of a module and everything after it reads.
+//!
+//! Registers, blocks, functions and variables are indices. Types are resolved, operand widths agree, guards on
+//! control flow have become branches, and guards elsewhere stand on the instruction. 128-bit registers have become
+//! pairs of 64-bit ones. Each instruction answers [`Inst::defs`], [`Inst::uses`] and [`Inst::effects`], so that code
+//! outside the family rooms never names a family.
+//!
+//! Pure instructions (results depend on their operands alone) share one shape, [`Kind::Pure`]: an operator of one
+//! of the family rooms, sources, destinations. The rest have a variant each.
+
+pub mod bits;
+pub mod compare;
+pub mod control;
+pub mod convert;
+pub mod extended;
+mod function;
+mod inst;
+pub mod integer;
+pub mod memory;
+mod module;
+mod special;
+mod types;
+pub mod video;
+
+pub use function::{
+    BasicBlock, Function, FunctionKind, Param, ParamKind, RegInfo, StackVar, ThreadLimits,
+};
+pub use inst::{Effects, Guard, Inst, Kind, Pure, PureOp, Signature};
+pub use module::{
+    Init, Linkage, Location, Module, Relocation, RelocationTarget, SourceFile, Unsupported,
+    Variable,
+};
+pub use special::Special;
+pub use types::{Block, FuncId, IntTy, Operand, Reg, RegClass, VarId};

@@ -1,0 +1,155 @@
+//! The parts of a launch that both engines read.
+
+use super::memory::{AddressMap, Window};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A flag that asks running threads to end. Native code polls it at loop back edges and calls.
+#[derive(Debug, Default)]
+pub struct Stop(AtomicU32);
+
+impl Stop {
+    /// A flag that is not raised.
+    pub fn new() -> Self {
+        Stop::default()
+    }
+
+    /// Asks.
+    pub fn raise(&self) {
+        self.0.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// The word that native code polls.
+    pub fn as_ptr(&self) -> *const u32 {
+        self.0.as_ptr()
+    }
+}
+
+/// What bounds a launch.
+#[derive(Debug)]
+pub struct Limits<'a> {
+    /// Raised when time is up, or by a cancellation; a fault of kind `TimeLimit` follows.
+    pub stop: &'a Stop,
+    /// Most instructions that the interpreter executes for one thread; a fault of kind `TimeLimit` follows.
+    pub steps: u64,
+    /// Deepest nesting of calls, the kernel or the function called from the host not counted.
+    pub call_depth: u32,
+    /// Bytes of `.local` memory for each thread, all its frames together.
+    pub local_bytes: u32,
+}
+
+/// A launch as an engine sees it.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    /// `%nctaid`
+    pub grid: [u32; 3],
+    /// `%ntid`
+    pub block: [u32; 3],
+    /// The buffer of the kernel's parameters ([`Param::offset`](crate::ir::Param::offset)).
+    pub params: &'a [u8],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Global memory.
+    pub map: &'a AddressMap,
+    /// Host address of the instance's block of `.global` variables.
+    pub globals: u64,
+    /// The instance's constants.
+    pub constants: Window,
+    /// What bounds it.
+    pub limits: Limits<'a>,
+}
+
+/// Memory that a worker needs to run CTAs, used again for each.
+#[derive(Debug)]
+pub struct Scratch {
+    /// The CTA's shared memory.
+    pub shared: Buffer,
+    /// One thread's local memory.
+    pub local: Buffer,
+}
+
+impl Scratch {
+    /// Zeroed memory of these sizes in bytes.
+    pub fn new(shared: usize, local: usize) -> Self {
+        Scratch {
+            shared: Buffer::zeroed(shared),
+            local: Buffer::zeroed(local),
+        }
+    }
+}
+
+/// Zeroed host memory, aligned to 256 bytes. It is reached through raw pointers by many threads; nobody ever holds a
+/// reference into it while a kernel runs.
+#[derive(Debug)]
+pub struct Buffer {
+    base: NonNull<u8>,
+    layout: Layout,
+}
+
+/// Alignment of all device memory in bytes.
+pub const ALIGN: usize = 256;
+
+impl Buffer {
+    /// `len` zeroed bytes. Sizes come from callers that have bounded them; use [`Buffer::try_zeroed`] for others.
+    pub fn zeroed(len: usize) -> Self {
+        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(Layout::new::<u8>()))
+    }
+
+    /// `len` zeroed bytes, or `None` if they cannot be had.
+    pub fn try_zeroed(len: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(len, ALIGN).ok()?;
+        if len == 0 {
+            return Some(Buffer {
+                base: NonNull::dangling(),
+                layout,
+            });
+        }
+        // SAFETY: the layout has a size.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        base.as_ptr().expose_provenance();
+        Some(Buffer { base, layout })
+    }
+
+    /// The first byte.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Whether it holds no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// It as a window.
+    pub fn window(&self) -> Window {
+        Window {
+            base: self.as_ptr(),
+            len: self.len() as u64,
+        }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.layout.size() != 0 {
+            // SAFETY: allocated with this layout in `try_zeroed`.
+            unsafe { dealloc(self.base.as_ptr(), self.layout) }
+        }
+    }
+}
+
+// SAFETY: the memory is owned; whoever reads or writes it through `as_ptr` answers for how.
+unsafe impl Send for Buffer {}
+// SAFETY: as above; `Buffer` itself gives no references to the contents.
+unsafe impl Sync for Buffer {}

@@ -2,6 +2,7 @@
 
 mod check;
 pub mod diag;
+pub mod interp;
 pub mod ir;
 pub mod machine;
 pub mod syntax;

@@ -1,0 +1,52 @@
+//! Watching the interpreter.
+
+use crate::diag::Span;
+use crate::ir::{FuncId, Reg};
+
+/// One executed instruction, or the way out of a block.
+#[derive(Debug, Clone, Copy)]
+pub struct Step<'a> {
+    /// The function in which it stands.
+    pub function: FuncId,
+    /// Where it stands in the text.
+    pub span: Span,
+    /// Index into [`Module::locations`](crate::ir::Module::locations), or `u32::MAX`.
+    pub location: u32,
+    /// `%ctaid`
+    pub block: [u32; 3],
+    /// `%tid`
+    pub thread: [u32; 3],
+    /// Depth of calls: 0 in the kernel.
+    pub depth: u32,
+    /// Whether its guard let it through.
+    pub executed: bool,
+    /// The registers that it reads, its guard included, with their values before it.
+    pub reads: &'a [(Reg, u64)],
+    /// The registers that it writes, with their values after it. Empty for calls: their results arrive later.
+    pub writes: &'a [(Reg, u64)],
+}
+
+/// Sees each instruction that a thread executes, after it is done. One that faults is seen with no writes.
+pub trait Trace {
+    /// Whether [`Trace::step`] wants to be called. Constant, so that running without costs nothing.
+    const ENABLED: bool = true;
+
+    /// An instruction was executed.
+    fn step(&mut self, step: &Step<'_>);
+}
+
+/// Sees nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTrace;
+
+impl Trace for NoTrace {
+    const ENABLED: bool = false;
+
+    fn step(&mut self, _step: &Step<'_>) {}
+}
+
+impl<F: FnMut(&Step<'_>)> Trace for F {
+    fn step(&mut self, step: &Step<'_>) {
+        self(step);
+    }
+}

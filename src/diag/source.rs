@@ -110,15 +110,24 @@ impl Source {
 
     /// The text of line `line` (from 1) without its end; empty past the last line.
     pub fn line_text(&self, line: u32) -> &str {
-        let index = (line as usize).wrapping_sub(1);
-        let Some(&start) = self.lines.get(index) else {
-            return "";
+        &self.text[self.line_span(line).range()]
+    }
+
+    /// The span of line `line` (from 1) without its end; the end of the text past the last line.
+    pub(super) fn line_span(&self, line: u32) -> Span {
+        let start_of = |index: usize| {
+            self.lines
+                .get(index)
+                .map_or(self.text.len(), |&start| start as usize)
         };
-        let end = self
-            .lines
-            .get(index + 1)
-            .map_or(self.text.len(), |&e| e as usize);
-        self.text[start as usize..end].trim_end_matches(['\n', '\r'])
+        let end = start_of(line as usize);
+        let start = if line == 0 {
+            end
+        } else {
+            start_of(line as usize - 1)
+        };
+        let length = self.text[start..end].trim_end_matches(['\n', '\r']).len();
+        Span::new(start as u32, (start + length) as u32)
     }
 }
 

@@ -79,6 +79,8 @@ pub struct Variable<'s> {
     pub linkage: Vec<Name<'s>>,
     /// `reg`, `sreg`, `const`, `global`, `local`, `param`, `shared`, `tex`, with `::cta` and the like.
     pub space: Name<'s>,
+    /// `.const[3]`: the bank, in text written for PTX before 2.2.
+    pub bank: Option<(u64, Span)>,
     /// `.align 8`
     pub align: Option<(u64, Span)>,
     /// `.attribute(.managed, .unified(1, 2))`
@@ -135,6 +137,8 @@ pub enum Init<'s> {
     Value(Expr<'s>),
     /// `{ ... }`, nested as written.
     List(Vec<Init<'s>>, Span),
+    /// `addr_mode_0 = nearest`, in the list of a texture, sampler or surface.
+    Field(Name<'s>, Expr<'s>),
 }
 
 /// What kind of function.
@@ -201,7 +205,7 @@ pub enum Statement<'s> {
     /// An instruction.
     Instruction(Instruction<'s>),
     /// `.reg`, `.local`, `.shared`, `.param` and so on.
-    Variable(Variable<'s>),
+    Variable(Box<Variable<'s>>),
     /// A nested scope.
     Block(Body<'s>),
     /// `.pragma "nounroll";`
@@ -445,13 +449,22 @@ pub struct CallTable<'s> {
     pub span: Span,
 }
 
+/// An entry of `.branchtargets` or `.calltargets`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target<'s> {
+    /// A label or function, or what its numbered names begin with.
+    pub name: Name<'s>,
+    /// `L<4>`: how many numbered names it stands for.
+    pub range: Option<(u64, Span)>,
+}
+
 /// What a [`CallTable`] lists.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallTableKind<'s> {
-    /// `.branchtargets L1, L2`
-    BranchTargets(Vec<Name<'s>>),
+    /// `.branchtargets L1, L2`; `L<4>` stands for `L0` to `L3`.
+    BranchTargets(Vec<Target<'s>>),
     /// `.calltargets f, g`
-    CallTargets(Vec<Name<'s>>),
+    CallTargets(Vec<Target<'s>>),
     /// `.callprototype (returns) name (params)`
     Prototype {
         /// The return parameters.

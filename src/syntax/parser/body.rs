@@ -1,0 +1,206 @@
+//! Bodies, statements and instructions.
+
+use super::operand::single;
+use super::variable::is_declaration_word;
+use super::{Parser, Result};
+use crate::diag::Diagnostic;
+use crate::syntax::ast::{
+    Body, CallTable, CallTableKind, Guard, Instruction, Name, Operand, Pragma, Statement, Target,
+};
+use crate::syntax::lexer::{Kind, shorten};
+
+impl<'s> Parser<'s> {
+    /// `{ ... }`. An error inside ends the statement, not the body.
+    pub(super) fn body(&mut self) -> Result<Body<'s>> {
+        let start = self.expect(Kind::LBrace, "`{`")?.span;
+        let mut statements = Vec::new();
+        loop {
+            match self.token.kind {
+                Kind::RBrace => {
+                    self.bump();
+                    break;
+                }
+                Kind::End => {
+                    let error = Diagnostic::error(
+                        self.token.span,
+                        "expected `}`, found the end of the text",
+                    )
+                    .related(start, "this `{` is never closed");
+                    self.error(error);
+                    break;
+                }
+                _ => match self.statement() {
+                    Ok(statement) => statements.push(statement),
+                    Err(_) => self.skip_statement(),
+                },
+            }
+        }
+        Ok(Body {
+            statements,
+            span: self.span_from(start),
+        })
+    }
+
+    fn statement(&mut self) -> Result<Statement<'s>> {
+        self.node()?;
+        let labelled = self.at_label();
+        match self.token.kind {
+            Kind::Ident if labelled => {
+                let label = self.name("a label")?;
+                self.bump();
+                if is_call_table(self.word()) {
+                    return self.call_table(Some(label)).map(Statement::CallTable);
+                }
+                Ok(Statement::Label(label))
+            }
+            Kind::Ident | Kind::At => self.instruction().map(Statement::Instruction),
+            Kind::LBrace => self.nested("scopes", Self::body).map(Statement::Block),
+            Kind::Word => self.directive_statement(),
+            Kind::Semicolon => {
+                let error = Diagnostic::error(self.token.span, "a `;` without a statement")
+                    .hint("remove it");
+                Err(self.error(error))
+            }
+            _ => Err(self.expected("an instruction, a label or a directive")),
+        }
+    }
+
+    /// Whether `name:` stands here.
+    pub(super) fn at_label(&mut self) -> bool {
+        self.at(Kind::Ident) && self.peek().kind == Kind::Colon
+    }
+
+    fn directive_statement(&mut self) -> Result<Statement<'s>> {
+        match self.word() {
+            "pragma" => self.pragma().map(Statement::Pragma),
+            "loc" => self.loc().map(Statement::Loc),
+            "file" => self.file().map(Statement::File),
+            word if is_call_table(word) => self.call_table(None).map(Statement::CallTable),
+            word if is_declaration_word(word) => {
+                let start = self.token.span;
+                self.declaration(Vec::new(), start)
+                    .map(|v| Statement::Variable(Box::new(v)))
+            }
+            word => {
+                let message = format!("`.{}` cannot begin a statement", shorten(word));
+                Err(self.error(Diagnostic::error(self.token.span, message)))
+            }
+        }
+    }
+
+    fn instruction(&mut self) -> Result<Instruction<'s>> {
+        let start = self.token.span;
+        let guard = if self.at(Kind::At) {
+            Some(self.guard()?)
+        } else {
+            None
+        };
+        let mnemonic = self.ident("an instruction")?;
+        let mut modifiers = Vec::new();
+        while self.at(Kind::Word) {
+            self.node()?;
+            modifiers.push(self.take_word());
+        }
+        let mut operands = Vec::new();
+        if !self.at(Kind::Semicolon) && !self.token.first_on_line || self.starts_operand() {
+            operands = self.list(Self::operand)?;
+        }
+        if mnemonic.text != "call" {
+            operands = operands
+                .into_iter()
+                .map(|o| single(o).map_or_else(|list| list, Operand::Expr))
+                .collect();
+        }
+        let span = self.span_from(start);
+        self.semicolon()?;
+        Ok(Instruction {
+            guard,
+            mnemonic,
+            modifiers,
+            operands,
+            span,
+        })
+    }
+
+    /// Whether an operand could begin here.
+    fn starts_operand(&self) -> bool {
+        !matches!(
+            self.token.kind,
+            Kind::Semicolon | Kind::RBrace | Kind::End | Kind::At | Kind::Word
+        )
+    }
+
+    fn guard(&mut self) -> Result<Guard<'s>> {
+        let start = self.bump().span;
+        let negated = self.eat(Kind::Not);
+        let predicate = self.name("a predicate register")?;
+        let guard = Guard {
+            negated,
+            predicate,
+            span: self.span_from(start),
+        };
+        let labelled = self.at_label();
+        match self.token.kind {
+            Kind::Ident if labelled => {
+                let error = Diagnostic::error(self.token.span, "a label behind a guard")
+                    .hint("put it before the `@`");
+                Err(self.error(error))
+            }
+            Kind::Ident => Ok(guard),
+            _ => Err(self.expected("an instruction behind the guard")),
+        }
+    }
+
+    /// `.pragma "a", "b";`
+    pub(super) fn pragma(&mut self) -> Result<Pragma<'s>> {
+        let start = self.bump().span;
+        let strings = self.list(Self::string)?;
+        let span = self.span_from(start);
+        self.semicolon()?;
+        Ok(Pragma { strings, span })
+    }
+
+    /// A string, without its quotes.
+    pub(super) fn string(&mut self) -> Result<Name<'s>> {
+        let token = self.expect(Kind::Str, "a string")?;
+        Ok(Name {
+            text: self.text(token).trim_matches('"'),
+            span: token.span,
+        })
+    }
+
+    /// `.branchtargets`, `.calltargets` or `.callprototype`, whose label has been read.
+    pub(super) fn call_table(&mut self, label: Option<Name<'s>>) -> Result<CallTable<'s>> {
+        let word = self.take_word();
+        let kind = match word.text {
+            "branchtargets" => CallTableKind::BranchTargets(self.list(Self::target)?),
+            "calltargets" => CallTableKind::CallTargets(self.list(Self::target)?),
+            _ => {
+                let returns = self.optional_parameters(true)?.unwrap_or_default();
+                let name = self.ident("the prototype's name, `_`")?;
+                let params = self.optional_parameters(true)?.unwrap_or_default();
+                let directives = self.function_directives()?;
+                CallTableKind::Prototype {
+                    returns,
+                    name,
+                    params,
+                    directives,
+                }
+            }
+        };
+        let span = self.span_from(word.span);
+        self.semicolon()?;
+        Ok(CallTable { label, kind, span })
+    }
+
+    fn target(&mut self) -> Result<Target<'s>> {
+        Ok(Target {
+            name: self.name("a label or function")?,
+            range: self.range()?,
+        })
+    }
+}
+
+pub(super) fn is_call_table(word: &str) -> bool {
+    matches!(word, "branchtargets" | "calltargets" | "callprototype")
+}

@@ -4,5 +4,6 @@ mod check;
 pub mod diag;
 pub mod interp;
 pub mod ir;
+pub mod jit;
 pub mod machine;
 pub mod syntax;

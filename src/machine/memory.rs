@@ -145,6 +145,11 @@ impl Window {
     };
 }
 
+// SAFETY: a window is an address and a length; whoever accesses memory through it answers for how.
+unsafe impl Send for Window {}
+// SAFETY: as above.
+unsafe impl Sync for Window {}
+
 /// What one thread can reach.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {

@@ -1,0 +1,38 @@
+//! How to compile.
+
+/// How hard Cranelift tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OptLevel {
+    /// Quick to compile: no common subexpressions, no hoisting.
+    None,
+    /// Fast code.
+    #[default]
+    Speed,
+    /// Fast code, small where that costs nothing.
+    SpeedAndSize,
+}
+
+/// How to compile.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// How hard Cranelift tries.
+    pub opt_level: OptLevel,
+    /// Whether accesses through registers are checked against live memory. Without it a wild address is undefined
+    /// behaviour: whoever enters such code vouches for the kernel.
+    pub checked: bool,
+    /// Whether Cranelift verifies what it is given; slow, on by default in debug builds.
+    pub verify: bool,
+    /// Further Cranelift settings, by name and value; later ones win.
+    pub cranelift: Vec<(String, String)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            opt_level: OptLevel::default(),
+            checked: true,
+            verify: cfg!(debug_assertions),
+            cranelift: Vec::new(),
+        }
+    }
+}

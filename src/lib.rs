@@ -6,4 +6,5 @@ pub mod interp;
 pub mod ir;
 pub mod jit;
 pub mod machine;
+pub mod semantics;
 pub mod syntax;

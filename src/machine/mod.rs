@@ -7,5 +7,5 @@ mod launch;
 pub mod memory;
 
 pub use fault::{Fault, FaultKind, Nearest};
-pub use launch::{Launch, Limits, Scratch, Stop};
+pub use launch::{ALIGN, Buffer, Launch, Limits, Scratch, Stop};
 pub use memory::{Access, AddressMap, Region, View, window};

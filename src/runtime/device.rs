@@ -1,0 +1,317 @@
+//! Devices: memory that kernels reach by global addresses.
+
+use super::buffer::Buffer;
+use super::copy;
+use crate::error::{Error, Usage};
+use crate::machine::{self, AddressMap, Region};
+use bytemuck::Pod;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a [`Device`] has. Begin with `DeviceConfig::default()` and chain what differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceConfig {
+    memory_limit: u64,
+}
+
+impl Default for DeviceConfig {
+    /// 8 GiB, 64-bit addresses.
+    fn default() -> Self {
+        DeviceConfig {
+            memory_limit: 8 << 30,
+        }
+    }
+}
+
+impl DeviceConfig {
+    /// Most bytes that buffers and module variables may occupy together.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+}
+
+/// Memory for kernels: real host memory, of which kernels reach exactly the live buffers and module variables.
+/// Cloning gives another handle to the same device.
+///
+/// ```
+/// use ptxlift::{Device, DeviceConfig};
+/// let device = Device::new(DeviceConfig::default())?;
+/// let squares = device.alloc_from(&[0u32, 1, 4, 9])?;
+/// assert_eq!(squares.to_vec()?, [0, 1, 4, 9]);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Device {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: DeviceConfig,
+    used: AtomicU64,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    live: BTreeMap<u64, Live>,
+    next: u64,
+    /// What [`Device::snapshot`] gave last, as long as it holds.
+    snapshot: Option<Arc<Snapshot>>,
+}
+
+#[derive(Debug)]
+struct Live {
+    memory: Arc<Memory>,
+    regions: Vec<Region>,
+}
+
+/// All memory of a device at one moment. It stays alive as long as the snapshot does.
+#[derive(Debug, Default)]
+pub(super) struct Snapshot {
+    pub(super) map: AddressMap,
+    _memory: Vec<Arc<Memory>>,
+}
+
+impl Device {
+    /// A device without any allocation.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where memory of the kind that is asked for cannot be had on this machine.
+    pub fn new(config: DeviceConfig) -> Result<Self, Error> {
+        Ok(Device {
+            shared: Arc::new(Shared {
+                config,
+                used: AtomicU64::new(0),
+                table: Mutex::default(),
+            }),
+        })
+    }
+
+    /// `len` zeros. `T` is any plain data: integers, floats, arrays and `#[repr(C)]` structures of them.
+    ///
+    /// # Errors
+    /// [`Usage::OutOfMemory`].
+    pub fn alloc_zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>, Error> {
+        const { assert!(size_of::<T>() > 0, "elements without size") };
+        let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
+        let memory = self.memory(bytes)?;
+        let region = Region {
+            base: memory.address(),
+            len: bytes,
+            writable: true,
+            what: "buffer".to_string(),
+        };
+        Ok(Buffer::new(self.add(memory, vec![region]), len))
+    }
+
+    /// A copy of `data`.
+    ///
+    /// # Errors
+    /// [`Usage::OutOfMemory`].
+    pub fn alloc_from<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>, Error> {
+        let buffer = self.alloc_zeroed(data.len())?;
+        buffer.write(data)?;
+        Ok(buffer)
+    }
+
+    /// Bytes that buffers and module variables occupy.
+    pub fn memory_used(&self) -> u64 {
+        self.shared.used.load(Ordering::Relaxed)
+    }
+
+    /// Its configuration.
+    pub fn config(&self) -> &DeviceConfig {
+        &self.shared.config
+    }
+
+    /// Whether both are handles of one device.
+    pub fn is(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Zeroed memory that nobody can reach yet. Between any two there lies a gap that belongs to neither.
+    pub(super) fn memory(&self, bytes: u64) -> Result<Memory, Error> {
+        const GAP: u64 = machine::ALIGN as u64;
+        let limit = self.shared.config.memory_limit;
+        let full = |used| Usage::OutOfMemory { bytes, used, limit };
+        let occupied = bytes
+            .checked_next_multiple_of(GAP)
+            .and_then(|b| b.checked_add(GAP))
+            .ok_or_else(|| full(self.memory_used()))?;
+        self.shared
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                used.checked_add(occupied).filter(|&total| total <= limit)
+            })
+            .map_err(full)?;
+        let account = Account {
+            device: Arc::clone(&self.shared),
+            occupied,
+        };
+        let host = usize::try_from(occupied)
+            .ok()
+            .and_then(machine::Buffer::try_zeroed)
+            .ok_or_else(|| full(self.memory_used() - occupied))?;
+        Ok(Memory {
+            host,
+            bytes,
+            _account: account,
+        })
+    }
+
+    /// Lets kernels reach `regions` of `memory` until the allocation is dropped.
+    pub(super) fn add(&self, memory: Memory, regions: Vec<Region>) -> Allocation {
+        let memory = Arc::new(memory);
+        let mut table = self.table();
+        let id = table.next;
+        table.next += 1;
+        table.live.insert(
+            id,
+            Live {
+                memory: Arc::clone(&memory),
+                regions,
+            },
+        );
+        let outdated = table.snapshot.take();
+        drop(table);
+        drop(outdated);
+        Allocation {
+            device: self.clone(),
+            id,
+            memory,
+        }
+    }
+
+    /// All that kernels may reach now.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        let mut table = self.table();
+        if let Some(snapshot) = &table.snapshot {
+            return Arc::clone(snapshot);
+        }
+        let regions = table.live.values().flat_map(|l| l.regions.iter().cloned());
+        let snapshot = Arc::new(Snapshot {
+            map: AddressMap::new(regions.collect()),
+            _memory: table.live.values().map(|l| Arc::clone(&l.memory)).collect(),
+        });
+        table.snapshot = Some(Arc::clone(&snapshot));
+        snapshot
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.shared
+            .table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Host memory that belongs to a device.
+#[derive(Debug)]
+pub(super) struct Memory {
+    host: machine::Buffer,
+    bytes: u64,
+    /// Gives the bytes back after `host` is freed.
+    _account: Account,
+}
+
+#[derive(Debug)]
+struct Account {
+    device: Arc<Shared>,
+    occupied: u64,
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.device.used.fetch_sub(self.occupied, Ordering::Relaxed);
+    }
+}
+
+impl Memory {
+    /// Its address, as kernels know it.
+    pub(super) fn address(&self) -> u64 {
+        self.host.as_ptr() as u64
+    }
+
+    /// The first byte.
+    pub(super) fn as_ptr(&self) -> *mut u8 {
+        self.host.as_ptr()
+    }
+
+    /// Its size in bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Reads from `offset` on. `of` names it in messages.
+    pub(super) fn read(&self, of: &str, offset: u64, to: &mut [u8]) -> Result<(), Error> {
+        let from = self.at(of, offset, to.len())?;
+        // SAFETY: `at` checked the range; device memory is never borrowed.
+        unsafe { copy::read(from, to) };
+        Ok(())
+    }
+
+    /// Writes from `offset` on. `of` names it in messages.
+    pub(super) fn write(&self, of: &str, offset: u64, from: &[u8]) -> Result<(), Error> {
+        let to = self.at(of, offset, from.len())?;
+        // SAFETY: `at` checked the range; device memory is never borrowed.
+        unsafe { copy::write(to, from) };
+        Ok(())
+    }
+
+    fn at(&self, of: &str, offset: u64, len: usize) -> Result<*mut u8, Error> {
+        if offset > self.bytes || self.bytes - offset < len as u64 {
+            return Err(Usage::Length {
+                of: of.to_string(),
+                bytes: self.bytes,
+                offset,
+                accessed: len as u64,
+            }
+            .into());
+        }
+        Ok(self.host.as_ptr().wrapping_add(offset as usize))
+    }
+}
+
+/// Memory that kernels can reach; until it is dropped, or the last launch that began before ends.
+#[derive(Debug)]
+pub(super) struct Allocation {
+    device: Device,
+    id: u64,
+    memory: Arc<Memory>,
+}
+
+impl Allocation {
+    pub(super) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(super) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Whether kernels that are launched from now on may store to it.
+    pub(super) fn set_writable(&self, writable: bool) {
+        let mut table = self.device.table();
+        if let Some(live) = table.live.get_mut(&self.id) {
+            live.regions.iter_mut().for_each(|r| r.writable = writable);
+        }
+        let outdated = table.snapshot.take();
+        drop(table);
+        drop(outdated);
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let mut table = self.device.table();
+        let live = table.live.remove(&self.id);
+        let outdated = table.snapshot.take();
+        // Memory is freed after the table is unlocked.
+        drop(table);
+        drop((live, outdated));
+    }
+}

@@ -1,0 +1,185 @@
+//! How programs are compiled and run.
+
+use super::pool::Pool;
+use super::{Module, Program};
+use crate::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who executes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum EngineKind {
+    /// The reference: one instruction after the other.
+    Interpreter,
+    /// Native code, through Cranelift.
+    #[default]
+    Native,
+}
+
+/// How much work goes into native code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OptLevel {
+    /// Quickly compiled.
+    None,
+    /// Optimised.
+    #[default]
+    Speed,
+}
+
+/// What an [`Engine`] does and how far programs may go. Begin with `EngineConfig::default()` and chain what differs:
+///
+/// ```
+/// use ptxlift::{Engine, EngineConfig, EngineKind};
+/// use std::time::Duration;
+/// let engine = Engine::new(
+///     EngineConfig::default()
+///         .kind(EngineKind::Interpreter)
+///         .threads(1)
+///         .time_limit(Some(Duration::from_secs(1))),
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineConfig {
+    pub(crate) kind: EngineKind,
+    pub(crate) opt_level: OptLevel,
+    pub(crate) verify: bool,
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) threads: usize,
+    pub(crate) time_limit: Option<Duration>,
+    pub(crate) steps: u64,
+    pub(crate) call_depth: u32,
+    pub(crate) local_bytes: u32,
+}
+
+impl Default for EngineConfig {
+    /// Optimised native code, as many threads as the machine runs at once, 10 seconds a launch.
+    fn default() -> Self {
+        EngineConfig {
+            kind: EngineKind::default(),
+            opt_level: OptLevel::default(),
+            verify: cfg!(debug_assertions),
+            settings: Vec::new(),
+            threads: 0,
+            time_limit: Some(Duration::from_secs(10)),
+            steps: u64::MAX,
+            call_depth: 1024,
+            local_bytes: 512 * 1024,
+        }
+    }
+}
+
+impl EngineConfig {
+    /// Who executes, where a launch or function handle does not say otherwise.
+    #[must_use]
+    pub fn kind(mut self, kind: EngineKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// How much work goes into native code.
+    #[must_use]
+    pub fn opt_level(mut self, level: OptLevel) -> Self {
+        self.opt_level = level;
+        self
+    }
+
+    /// Whether Cranelift's verifier checks what it is given; by default in debug builds.
+    #[must_use]
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// A setting of Cranelift's, by name. Unknown ones are told when a module is compiled.
+    #[must_use]
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Threads that share the blocks of a launch, the calling one included; 0 for as many as the machine runs at once.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// How long a launch or call may take before it ends in a fault; `None` for no limit.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Option<Duration>) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// Most instructions that the interpreter executes for one thread before it ends in a fault.
+    #[must_use]
+    pub fn steps(mut self, steps: u64) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Deepest nesting of calls before they end in a fault; at most 16384.
+    #[must_use]
+    pub fn call_depth(mut self, depth: u32) -> Self {
+        self.call_depth = depth;
+        self
+    }
+
+    /// Bytes of `.local` memory that each thread has for all its frames together.
+    #[must_use]
+    pub fn local_bytes(mut self, bytes: u32) -> Self {
+        self.local_bytes = bytes;
+        self
+    }
+}
+
+/// Makes [`Program`]s of [`Module`]s. Cloning it is cheap; engines with the same number of threads share them.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: EngineConfig,
+    pool: Pool,
+}
+
+impl Engine {
+    /// An engine so configured. Values that cannot be are told by [`Engine::compile`].
+    pub fn new(config: EngineConfig) -> Self {
+        let pool = Pool::new(config.threads);
+        Engine {
+            shared: Arc::new(Shared { config, pool }),
+        }
+    }
+
+    /// The interpreter, otherwise as by default.
+    pub fn interpreter() -> Self {
+        Engine::new(EngineConfig::default().kind(EngineKind::Interpreter))
+    }
+
+    /// Its configuration.
+    pub fn config(&self) -> &EngineConfig {
+        &self.shared.config
+    }
+
+    /// Compiles everything in a module that is supported. What is not is refused when it is asked for.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a configuration that cannot be, [`Error::Unsupported`] for a machine that Cranelift has no
+    /// code for.
+    pub fn compile(&self, module: &Module) -> Result<Program, Error> {
+        Program::compile(self.clone(), module)
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.shared.pool
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Engine::new(EngineConfig::default())
+    }
+}

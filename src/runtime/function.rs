@@ -1,0 +1,139 @@
+//! Device functions, called from Rust.
+
+use super::args::{Arg, marshal};
+use super::call::call;
+use super::engine::EngineKind;
+use super::instance::Instance;
+use super::module::Parameter;
+use super::value::{Args, Results, bytes};
+use crate::error::Error;
+use crate::ir::{self, FuncId};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A device function of an [`Instance`], which it keeps alive, called with values of any type. Cloning it is cheap;
+/// several threads may call it at once.
+#[derive(Debug, Clone)]
+pub struct AnyFunction {
+    instance: Instance,
+    id: FuncId,
+    kind: EngineKind,
+}
+
+impl AnyFunction {
+    pub(super) fn new(instance: Instance, id: FuncId) -> Self {
+        let kind = instance.program().engine().config().kind;
+        AnyFunction { instance, id, kind }
+    }
+
+    pub(super) fn ir(&self) -> &ir::Function {
+        &self.instance.ir().functions[self.id.index()]
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.ir().name
+    }
+
+    /// Its parameters in order.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        self.ir().params.iter().map(Parameter::new).collect()
+    }
+
+    /// Its return parameters in order.
+    pub fn results(&self) -> Vec<Parameter> {
+        self.ir().returns.iter().map(Parameter::new).collect()
+    }
+
+    /// The instance that it belongs to.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// Has the given engine execute it, instead of the program's.
+    #[must_use]
+    pub fn engine(mut self, kind: EngineKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Calls it as the only thread of the only block. Gives the bytes of each result, as they lie in memory.
+    ///
+    /// # Errors
+    /// [`Usage::Arguments`](crate::error::Usage::Arguments); [`Error::Fault`] for what it did wrong.
+    pub fn call(&self, args: impl AsRef<[Arg]>) -> Result<Vec<Vec<u8>>, Error> {
+        let ir = self.ir();
+        let device = self.instance.device();
+        let args = marshal(self.instance.ir(), ir, device, args.as_ref())?;
+        let mut results = bytes(ir.return_bytes);
+        call(&self.instance, self.id, self.kind, &args, &mut results)?;
+        Ok(ir
+            .returns
+            .iter()
+            .map(|r| results[r.offset as usize..][..r.ty.size as usize].to_vec())
+            .collect())
+    }
+}
+
+/// A device function of an [`Instance`], which it keeps alive, with the types of its parameters (a tuple) and results.
+/// Cloning it is cheap; several threads may call it at once.
+pub struct Function<A, R> {
+    any: AnyFunction,
+    types: PhantomData<fn(A) -> R>,
+}
+
+impl<A, R> Clone for Function<A, R> {
+    fn clone(&self) -> Self {
+        Function {
+            any: self.any.clone(),
+            types: PhantomData,
+        }
+    }
+}
+
+impl<A, R> fmt::Debug for Function<A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Function").field(&self.any).finish()
+    }
+}
+
+impl<A: Args, R: Results> Function<A, R> {
+    /// The types have been checked.
+    pub(super) fn new(any: AnyFunction) -> Self {
+        Function {
+            any,
+            types: PhantomData,
+        }
+    }
+
+    /// Has the given engine execute it, instead of the program's.
+    #[must_use]
+    pub fn engine(mut self, kind: EngineKind) -> Self {
+        self.any = self.any.engine(kind);
+        self
+    }
+
+    /// The function without its types.
+    pub fn any(&self) -> &AnyFunction {
+        &self.any
+    }
+
+    /// Calls it as the only thread of the only block.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] for what it did wrong.
+    pub fn call(&self, args: A) -> Result<R, Error> {
+        let ir = self.any.ir();
+        let mut params = bytes(ir.param_bytes);
+        args.store(&mut params, &ir.params);
+        let mut results = bytes(ir.return_bytes);
+        call(
+            &self.any.instance,
+            self.any.id,
+            self.any.kind,
+            &params,
+            &mut results,
+        )?;
+        Ok(R::load(&results, &ir.returns))
+    }
+}

@@ -1,0 +1,288 @@
+//! Instances: a program with memory for its module's variables.
+
+use super::device::{Allocation, Device, Memory};
+use super::function::{AnyFunction, Function};
+use super::kernel::Kernel;
+use super::program::Program;
+use super::value::{Args, Results, check_args, check_results};
+use super::variable::Variable;
+use crate::error::{Error, Usage};
+use crate::ir::memory::Space;
+use crate::ir::{self, FuncId, FunctionKind, RelocationTarget, VarId};
+use crate::machine::memory::Window;
+use crate::machine::{Region, window};
+use std::sync::Arc;
+
+/// A [`Program`] whose module variables live on a [`Device`]. Cloning it is cheap and gives the same variables.
+#[derive(Debug, Clone)]
+pub struct Instance {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    program: Program,
+    globals: Allocation,
+    constants: Memory,
+}
+
+impl Instance {
+    pub(super) fn new(program: &Program, device: &Device) -> Result<Self, Error> {
+        let module = program.ir();
+        let globals = device.memory(module.global_bytes)?;
+        let constants = device.memory(u64::from(module.const_bytes))?;
+        let base = globals.address();
+        for variable in &module.variables {
+            let memory = match variable.space {
+                Space::Global => &globals,
+                Space::Const => &constants,
+                Space::Shared | Space::Generic | Space::Local | Space::Param => continue,
+            };
+            initialise(module, variable, memory, base)?;
+        }
+        let regions = module
+            .variables
+            .iter()
+            .filter(|v| v.space == Space::Global)
+            .map(|v| Region {
+                base: base + v.offset,
+                len: v.size,
+                writable: true,
+                what: format!("variable {}", v.name),
+            });
+        let globals = device.add(globals, regions.collect());
+        Ok(Instance {
+            shared: Arc::new(Shared {
+                program: program.clone(),
+                globals,
+                constants,
+            }),
+        })
+    }
+
+    /// The kernel of this name.
+    ///
+    /// # Errors
+    /// [`Usage::NoSuchName`]; [`Error::Unsupported`] if it, or something that it may call, cannot be run yet.
+    pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
+        let id = self.find(name, FunctionKind::Kernel)?;
+        Ok(Kernel::new(self.clone(), id))
+    }
+
+    /// The device function of this name, with the types of its parameters and results.
+    ///
+    /// # Errors
+    /// [`Usage::NoSuchName`]; [`Usage::Arguments`] or [`Usage::Results`] if it has other types; [`Error::Unsupported`]
+    /// if it, or something that it may call, cannot be run yet.
+    pub fn function<A: Args, R: Results>(&self, name: &str) -> Result<Function<A, R>, Error> {
+        let any = self.any_function(name)?;
+        check_args(self.ir(), any.ir(), A::SHAPES)?;
+        check_results(self.ir(), any.ir(), R::SHAPES)?;
+        Ok(Function::new(any))
+    }
+
+    /// The device function of this name, whose types are known at run time only.
+    ///
+    /// # Errors
+    /// As [`Instance::function`], types apart.
+    pub fn any_function(&self, name: &str) -> Result<AnyFunction, Error> {
+        let id = self.find(name, FunctionKind::Device)?;
+        Ok(AnyFunction::new(self.clone(), id))
+    }
+
+    /// The `.global` or `.const` variable of this name.
+    ///
+    /// # Errors
+    /// [`Usage::NoSuchName`]
+    pub fn global(&self, name: &str) -> Result<Variable, Error> {
+        let module = self.ir();
+        if let Some(id) = module.variable(name)
+            && in_instance(&module.variables[id.index()])
+        {
+            return Ok(Variable::new(self.clone(), id));
+        }
+        let mut available = Vec::new();
+        let mut hint = None;
+        for variable in &module.variables {
+            if in_instance(variable) && !variable.scoped {
+                available.push(variable.name.clone());
+            } else if variable.name == name {
+                hint = Some(
+                    match variable.space {
+                        Space::Shared => "it is `.shared`: each block has its own",
+                        _ => "it is declared inside a function",
+                    }
+                    .to_string(),
+                );
+            }
+        }
+        Err(Usage::NoSuchName {
+            wanted: "variable",
+            hint: hint.or_else(|| similar(name, &available)),
+            name: name.to_string(),
+            available,
+        }
+        .into())
+    }
+
+    /// The program that it was made of.
+    pub fn program(&self) -> &Program {
+        &self.shared.program
+    }
+
+    /// The device that its variables live on.
+    pub fn device(&self) -> &Device {
+        self.shared.globals.device()
+    }
+
+    pub(super) fn ir(&self) -> &ir::Module {
+        self.shared.program.ir()
+    }
+
+    /// Host address of the block of `.global` variables.
+    pub(super) fn globals(&self) -> u64 {
+        self.shared.globals.memory().address()
+    }
+
+    /// The `.const` variables.
+    pub(super) fn constants(&self) -> Window {
+        Window {
+            base: self.shared.constants.as_ptr(),
+            len: self.shared.constants.len(),
+        }
+    }
+
+    /// The memory that a variable lies in.
+    pub(super) fn memory(&self, variable: VarId) -> &Memory {
+        match self.ir().variables[variable.index()].space {
+            Space::Const => &self.shared.constants,
+            Space::Global | Space::Shared | Space::Generic | Space::Local | Space::Param => {
+                self.shared.globals.memory()
+            }
+        }
+    }
+
+    fn find(&self, name: &str, kind: FunctionKind) -> Result<FuncId, Error> {
+        let module = self.ir();
+        let (wanted, other) = match kind {
+            FunctionKind::Kernel => ("kernel", "it is a device function"),
+            FunctionKind::Device => ("function", "it is a kernel"),
+        };
+        let found = module.function(name);
+        if let Some(id) = found
+            && module.functions[id.index()].kind == kind
+        {
+            return match &self.program().facts(id).unsupported {
+                Some(unsupported) => Err(unsupported.clone().into()),
+                None => Ok(id),
+            };
+        }
+        let available: Vec<String> = module
+            .functions
+            .iter()
+            .filter(|f| f.kind == kind)
+            .map(|f| f.name.clone())
+            .collect();
+        Err(Usage::NoSuchName {
+            wanted,
+            name: name.to_string(),
+            hint: match found {
+                Some(_) => Some(other.to_string()),
+                None => similar(name, &available),
+            },
+            available,
+        }
+        .into())
+    }
+}
+
+fn in_instance(variable: &ir::Variable) -> bool {
+    matches!(variable.space, Space::Global | Space::Const)
+}
+
+/// Writes a variable's initial contents; `globals` is the address of the block of `.global` variables.
+fn initialise(
+    module: &ir::Module,
+    variable: &ir::Variable,
+    memory: &Memory,
+    globals: u64,
+) -> Result<(), Error> {
+    memory.write(&variable.name, variable.offset, &variable.init.bytes)?;
+    for relocation in &variable.init.relocations {
+        let address = match relocation.target {
+            RelocationTarget::Function(f) => window::function(f.0, module.address_bits),
+            RelocationTarget::Variable(v) => address(
+                module,
+                &module.variables[v.index()],
+                globals,
+                relocation.generic,
+            ),
+        };
+        let address = address.wrapping_add_signed(relocation.addend);
+        let written = address
+            .checked_shr(u32::from(relocation.shift))
+            .unwrap_or(0)
+            .to_le_bytes();
+        let bytes = usize::from(relocation.bytes).min(written.len());
+        memory.write(
+            &variable.name,
+            variable.offset + relocation.offset,
+            &written[..bytes],
+        )?;
+    }
+    Ok(())
+}
+
+/// The address of a variable: generic, or in its own space.
+pub(super) fn address(
+    module: &ir::Module,
+    variable: &ir::Variable,
+    globals: u64,
+    generic: bool,
+) -> u64 {
+    match variable.space {
+        Space::Global => globals + variable.offset,
+        space => {
+            let base = window::base(space, module.address_bits).unwrap_or(0);
+            variable.offset + if generic { base } else { 0 }
+        }
+    }
+}
+
+/// Names that `name` may have been meant for.
+fn similar(name: &str, available: &[String]) -> Option<String> {
+    const LONGEST: usize = 256;
+    let wanted: Vec<char> = name.chars().take(LONGEST).collect();
+    let (distance, best) = available
+        .iter()
+        .take(1000)
+        .map(|candidate| {
+            let mangled = wanted.len() > 2 && candidate.contains(name);
+            let chars: Vec<char> = candidate.chars().take(LONGEST).collect();
+            (
+                if mangled {
+                    1
+                } else {
+                    distance(&wanted, &chars)
+                },
+                candidate,
+            )
+        })
+        .min_by_key(|&(distance, _)| distance)?;
+    (distance <= wanted.len().div_ceil(3)).then(|| format!("did you mean `{best}`?"))
+}
+
+/// How many letters must be changed, added or left out to make `b` of `a`.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

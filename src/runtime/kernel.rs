@@ -1,0 +1,137 @@
+//! Kernels and their launches.
+
+use super::args::{Arg, marshal};
+use super::engine::EngineKind;
+use super::grid::Job;
+use super::instance::Instance;
+use super::launch::{Dim, Launch, Report};
+use super::module::Parameter;
+use crate::error::{Error, Usage};
+use crate::ir::{self, FuncId};
+
+/// Most static and dynamic shared memory of a block: what an H100 has.
+const SHARED_LIMIT: u64 = 227 * 1024;
+/// Most blocks of a grid, and threads of a block, in each direction; most threads of a block. CUDA C++ Programming
+/// Guide, "Technical Specifications per Compute Capability".
+const GRID_LIMIT: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+const BLOCK_LIMIT: [u32; 3] = [1024, 1024, 64];
+const THREAD_LIMIT: u64 = 1024;
+
+/// A kernel of an [`Instance`], which it keeps alive. Cloning it is cheap; several threads may launch it at once.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    instance: Instance,
+    id: FuncId,
+}
+
+impl Kernel {
+    pub(super) fn new(instance: Instance, id: FuncId) -> Self {
+        Kernel { instance, id }
+    }
+
+    fn ir(&self) -> &ir::Function {
+        &self.instance.ir().functions[self.id.index()]
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.ir().name
+    }
+
+    /// Its parameters in order.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        self.ir().params.iter().map(Parameter::new).collect()
+    }
+
+    /// The instance that it belongs to.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// Runs it for all threads of the grid, and waits for their end.
+    ///
+    /// Blocks begin in order of their index, spread over the engine's threads. All device memory that is alive now stays
+    /// alive until the end. What kernels leave in memory does not depend on the number of threads, unless they race.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for arguments that do not fit, or a grid or block that is out of range (PTX ISA, "Performance-Tuning
+    /// Directives", and the limits of CUDA). [`Error::Fault`] for what a thread did wrong: of several, that of the
+    /// block that comes first; memory is then what it happens to be.
+    pub fn launch(&self, launch: Launch, args: impl AsRef<[Arg]>) -> Result<Report, Error> {
+        self.check_dimensions(&launch)?;
+        let program = self.instance.program();
+        let kind = launch.engine.unwrap_or(program.engine().config().kind);
+        match kind {
+            EngineKind::Native => drop(program.native()?),
+            EngineKind::Interpreter => {}
+        }
+        let device = self.instance.device();
+        let params = marshal(self.instance.ir(), self.ir(), device, args.as_ref())?;
+        Job::new(&self.instance, self.id, kind, &launch, params).run(&launch)
+    }
+
+    fn check_dimensions(&self, launch: &Launch) -> Result<(), Error> {
+        let wrong = |problem: String| {
+            Err(Error::from(Usage::Dimensions {
+                kernel: self.name().to_string(),
+                problem,
+            }))
+        };
+        let Launch { grid, block, .. } = launch;
+        for (what, dim, limit) in [("grid", grid, GRID_LIMIT), ("block", block, BLOCK_LIMIT)] {
+            let in_range = dim
+                .to_array()
+                .iter()
+                .zip(limit)
+                .all(|(&n, most)| (1..=most).contains(&n));
+            if !in_range {
+                let limit = Dim::from(limit);
+                return wrong(format!(
+                    "a {what} of {dim} is out of range: each from 1 to {limit}"
+                ));
+            }
+        }
+        let threads = count(*block);
+        if threads > THREAD_LIMIT {
+            return wrong(format!(
+                "a block of {block} has {threads} threads, more than {THREAD_LIMIT}"
+            ));
+        }
+        let limits = self.ir().threads;
+        if let Some(required) = limits.required
+            && required != block.to_array()
+        {
+            let required = Dim::from(required);
+            return wrong(format!(
+                "`.reqntid` wants a block of {required}, not {block}"
+            ));
+        }
+        if let Some(max) = limits.max {
+            let most = count(Dim::from(max));
+            if threads > most {
+                return wrong(format!(
+                    "`.maxntid` allows {most} threads in a block, not {threads}"
+                ));
+            }
+        }
+        let fixed = u64::from(self.ir().shared_bytes);
+        let dynamic = u64::from(launch.shared);
+        if fixed + dynamic > SHARED_LIMIT {
+            return Err(Usage::SharedMemory {
+                kernel: self.name().to_string(),
+                fixed,
+                dynamic,
+                limit: SHARED_LIMIT,
+            }
+            .into());
+        }
+        Ok(())
+    }
+}
+
+/// Elements of an extent.
+fn count(dim: Dim) -> u64 {
+    dim.to_array()
+        .iter()
+        .fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)))
+}

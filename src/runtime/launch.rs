@@ -1,0 +1,140 @@
+//! What a launch is asked to do, and what it says afterwards.
+
+use super::cancel::Cancel;
+use super::engine::EngineKind;
+use std::fmt;
+use std::time::Duration;
+
+/// Extent of a grid in blocks or of a block in threads. Made of a number, a pair, a triple or an array of three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Dim {
+    /// `%nctaid.x`, `%ntid.x`
+    pub x: u32,
+    /// `.y`
+    pub y: u32,
+    /// `.z`
+    pub z: u32,
+}
+
+impl Dim {
+    /// x, y, z.
+    pub fn to_array(self) -> [u32; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
+impl From<u32> for Dim {
+    fn from(x: u32) -> Self {
+        Dim { x, y: 1, z: 1 }
+    }
+}
+
+impl From<(u32, u32)> for Dim {
+    fn from((x, y): (u32, u32)) -> Self {
+        Dim { x, y, z: 1 }
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Dim { x, y, z }
+    }
+}
+
+impl From<[u32; 3]> for Dim {
+    fn from([x, y, z]: [u32; 3]) -> Self {
+        Dim { x, y, z }
+    }
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {}, {})", self.x, self.y, self.z)
+    }
+}
+
+/// What a launch is asked to do, its arguments apart.
+///
+/// ```
+/// use ptxlift::{EngineKind, Launch};
+/// let launch = Launch::grid(1024).block((16, 16)).shared(4096).engine(EngineKind::Interpreter);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Launch {
+    pub(super) grid: Dim,
+    pub(super) block: Dim,
+    pub(super) shared: u32,
+    pub(super) engine: Option<EngineKind>,
+    pub(super) time_limit: Option<Option<Duration>>,
+    pub(super) cancel: Option<Cancel>,
+}
+
+impl Launch {
+    /// So many blocks, of one thread each until [`Launch::block`] says otherwise.
+    pub fn grid(blocks: impl Into<Dim>) -> Self {
+        Launch {
+            grid: blocks.into(),
+            block: Dim::from(1),
+            shared: 0,
+            engine: None,
+            time_limit: None,
+            cancel: None,
+        }
+    }
+
+    /// So many threads in each block.
+    #[must_use]
+    pub fn block(mut self, threads: impl Into<Dim>) -> Self {
+        self.block = threads.into();
+        self
+    }
+
+    /// Bytes of dynamic shared memory for each block.
+    #[must_use]
+    pub fn shared(mut self, bytes: u32) -> Self {
+        self.shared = bytes;
+        self
+    }
+
+    /// Who executes, instead of the engine's choice. Native code of a program that was compiled for the interpreter is
+    /// made at the first launch that wants it.
+    #[must_use]
+    pub fn engine(mut self, kind: EngineKind) -> Self {
+        self.engine = Some(kind);
+        self
+    }
+
+    /// How long it may take, instead of the engine's limit; `None` for as long as it wants.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Option<Duration>) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// Lets `cancel` end it.
+    #[must_use]
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.cancel = Some(cancel.clone());
+        self
+    }
+}
+
+/// What happened during a launch that went well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Who executed.
+    pub engine: EngineKind,
+    /// Blocks that ran: all of the grid.
+    pub blocks: u64,
+    /// Threads that ran, in all blocks together.
+    pub threads: u64,
+    /// Threads of the host that the blocks were spread over, at most.
+    pub workers: usize,
+    /// How long it took to compile the program, whenever that was; nothing for the interpreter.
+    pub compile_time: Duration,
+    /// How long the launch took, from the check of its arguments to its end, without compiling.
+    pub run_time: Duration,
+    /// Instructions that were executed, all threads together; only the interpreter counts.
+    pub steps: Option<u64>,
+}

@@ -1,0 +1,175 @@
+//! Checked modules, as users see them.
+
+use crate::diag::{Diagnostics, Source};
+use crate::error::{Error, Internal};
+use crate::ir;
+use std::fmt;
+use std::sync::Arc;
+
+/// A PTX module: parsed, checked, not yet compiled. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Module {
+    ir: Arc<ir::Module>,
+}
+
+impl Module {
+    /// Parses and checks a text.
+    ///
+    /// ```
+    /// let text = ".version 8.0\n.target sm_80\n.entry k() {\n\tfrobnicate;\n}";
+    /// let error = ptxlift::Module::parse(text).unwrap_err();
+    /// assert!(error.to_string().contains("frobnicate"));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Diagnostics`] with everything that is wrong with it. Instructions that PTX has and this library lacks
+    /// are no errors here: see [`FunctionInfo::unsupported`].
+    pub fn parse(text: impl Into<String>) -> Result<Module, Error> {
+        Self::parse_named("<input>", text)
+    }
+
+    /// As [`Module::parse`]; messages call the text `name`, usually its path.
+    ///
+    /// # Errors
+    /// As [`Module::parse`].
+    pub fn parse_named(name: impl Into<String>, text: impl Into<String>) -> Result<Module, Error> {
+        let source = Source::new(name, text);
+        let ir = Internal::catch("checking a module", || {
+            crate::check::parse_and_check(source)
+        })??;
+        Ok(Module { ir: Arc::new(ir) })
+    }
+
+    /// What was said about the text although it was accepted.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.ir.warnings
+    }
+
+    /// The text.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.ir.source
+    }
+
+    /// The kernels (`.entry`), in the order of the text.
+    pub fn kernels(&self) -> impl Iterator<Item = FunctionInfo<'_>> {
+        self.functions().filter(FunctionInfo::is_kernel)
+    }
+
+    /// Kernels and device functions, in the order of the text; declared ones included.
+    pub fn functions(&self) -> impl Iterator<Item = FunctionInfo<'_>> {
+        self.ir.functions.iter().map(|ir| FunctionInfo {
+            module: &self.ir,
+            ir,
+        })
+    }
+
+    /// A kernel or function by name.
+    pub fn function(&self, name: &str) -> Option<FunctionInfo<'_>> {
+        self.functions().find(|f| f.name() == name)
+    }
+
+    /// The intermediate representation.
+    pub fn ir(&self) -> &Arc<ir::Module> {
+        &self.ir
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Module")
+            .field("source", &self.ir.source)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A kernel or function of a [`Module`].
+#[derive(Debug, Clone, Copy)]
+pub struct FunctionInfo<'a> {
+    module: &'a ir::Module,
+    ir: &'a ir::Function,
+}
+
+impl<'a> FunctionInfo<'a> {
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        &self.ir.name
+    }
+
+    /// Whether it is a kernel (`.entry`).
+    pub fn is_kernel(&self) -> bool {
+        self.ir.kind == ir::FunctionKind::Kernel
+    }
+
+    /// Whether it has a body.
+    pub fn is_defined(&self) -> bool {
+        self.ir.defined
+    }
+
+    /// Its parameters in order.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        self.ir.params.iter().map(Parameter::new).collect()
+    }
+
+    /// Its return parameters in order.
+    pub fn results(&self) -> Vec<Parameter> {
+        self.ir.returns.iter().map(Parameter::new).collect()
+    }
+
+    /// Bytes of static `.shared` memory that a block needs.
+    pub fn shared_bytes(&self) -> u32 {
+        self.ir.shared_bytes
+    }
+
+    /// What in its own body cannot be run yet, in the order of the text. What the functions that it calls lack is told
+    /// when a program is asked for it.
+    pub fn unsupported(&self) -> &'a [ir::Unsupported] {
+        &self.ir.unsupported
+    }
+
+    /// The line of its name in the text, from 1.
+    pub fn line(&self) -> u32 {
+        self.module.source.line(self.ir.span.start)
+    }
+}
+
+/// A parameter of a kernel or function. `Display` shows it as PTX declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// The element type as written, without its dot: `u64`, `f32`, `b8`.
+    pub declared: String,
+    /// Size in bytes, of the whole array if it is one.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Whether it is an array, which passes a structure by value.
+    pub array: bool,
+}
+
+impl Parameter {
+    pub(crate) fn new(param: &ir::Param) -> Self {
+        Parameter {
+            name: param.name.clone(),
+            declared: param.declared.clone(),
+            size: param.ty.size,
+            align: param.ty.align,
+            array: param.array,
+        }
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.array {
+            write!(
+                f,
+                ".align {} .{} {} of {} bytes",
+                self.align, self.declared, self.name, self.size
+            )
+        } else {
+            write!(f, ".{} {}", self.declared, self.name)
+        }
+    }
+}

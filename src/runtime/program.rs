@@ -1,0 +1,95 @@
+//! Compiled modules.
+
+use super::backend::Native;
+use super::device::Device;
+use super::engine::{Engine, EngineKind};
+use super::facts::Facts;
+use super::instance::Instance;
+use super::module::Module;
+use crate::error::Error;
+use crate::ir::{self, FuncId};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Code of a [`Module`], ready to be given memory. Cloning it is cheap; the code is freed with the last handle of the
+/// program and of everything made of it.
+#[derive(Debug, Clone)]
+pub struct Program {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    engine: Engine,
+    module: Module,
+    facts: Vec<OnceLock<Facts>>,
+    native: OnceLock<(Result<Native, Error>, Duration)>,
+}
+
+impl Program {
+    pub(super) fn compile(engine: Engine, module: &Module) -> Result<Self, Error> {
+        let kind = engine.config().kind;
+        let program = Program {
+            shared: Arc::new(Shared {
+                engine,
+                facts: module
+                    .ir()
+                    .functions
+                    .iter()
+                    .map(|_| OnceLock::new())
+                    .collect(),
+                module: module.clone(),
+                native: OnceLock::new(),
+            }),
+        };
+        match kind {
+            EngineKind::Native => drop(program.native()?),
+            EngineKind::Interpreter => {}
+        }
+        Ok(program)
+    }
+
+    /// Gives the module's variables a place on `device`, with their initial contents.
+    ///
+    /// # Errors
+    /// [`Usage::OutOfMemory`](crate::error::Usage::OutOfMemory).
+    pub fn instantiate(&self, device: &Device) -> Result<Instance, Error> {
+        Instance::new(self, device)
+    }
+
+    /// The module that it was made of.
+    pub fn module(&self) -> &Module {
+        &self.shared.module
+    }
+
+    /// The engine that made it.
+    pub fn engine(&self) -> &Engine {
+        &self.shared.engine
+    }
+
+    /// How long it took to make native code; nothing if that has not been done.
+    pub fn compile_time(&self) -> Duration {
+        self.shared
+            .native
+            .get()
+            .map_or(Duration::ZERO, |(_, time)| *time)
+    }
+
+    pub(super) fn ir(&self) -> &ir::Module {
+        self.shared.module.ir()
+    }
+
+    /// Its native code, made now if it is not there.
+    pub(super) fn native(&self) -> Result<&Native, Error> {
+        let (native, _) = self.shared.native.get_or_init(|| {
+            let start = Instant::now();
+            let native = Native::compile(self.shared.module.ir(), self.engine().config());
+            (native, start.elapsed())
+        });
+        native.as_ref().map_err(Clone::clone)
+    }
+
+    pub(super) fn facts(&self, function: FuncId) -> &Facts {
+        self.shared.facts[function.index()].get_or_init(|| Facts::of(self.ir(), function))
+    }
+}

@@ -1,0 +1,87 @@
+//! Module variables.
+
+use super::args::Address;
+use super::buffer::zeros;
+use super::instance::{self, Instance};
+use crate::error::{Error, Usage};
+use crate::ir::{self, VarId};
+use bytemuck::Pod;
+
+/// A `.global` or `.const` variable of an [`Instance`].
+///
+/// Reading or writing it while a kernel runs is harmless, and gives or leaves old or new bytes.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    instance: Instance,
+    id: VarId,
+}
+
+impl Variable {
+    pub(super) fn new(instance: Instance, id: VarId) -> Self {
+        Variable { instance, id }
+    }
+
+    fn ir(&self) -> &ir::Variable {
+        &self.instance.ir().variables[self.id.index()]
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.ir().name
+    }
+
+    /// Its element type as written, without the dot: `u32`, `b8`.
+    pub fn declared(&self) -> &str {
+        &self.ir().declared
+    }
+
+    /// Its size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.ir().size
+    }
+
+    /// Its generic address.
+    pub fn address(&self) -> Address {
+        let module = self.instance.ir();
+        Address(instance::address(
+            module,
+            self.ir(),
+            self.instance.globals(),
+            true,
+        ))
+    }
+
+    /// Its contents as elements of type `T`; bytes that are left over at the end are not given.
+    ///
+    /// # Errors
+    /// [`Usage::OutOfMemory`] if the host has no room for them.
+    pub fn read<T: Pod>(&self) -> Result<Vec<T>, Error> {
+        const { assert!(size_of::<T>() > 0, "elements without size") };
+        let mut elements = zeros::<T>(self.bytes() as usize / size_of::<T>())?;
+        let bytes = bytemuck::cast_slice_mut(&mut elements);
+        self.instance
+            .memory(self.id)
+            .read(self.name(), self.ir().offset, bytes)?;
+        Ok(elements)
+    }
+
+    /// Writes its leading elements.
+    ///
+    /// # Errors
+    /// [`Usage::Length`] if it has fewer.
+    pub fn write<T: Pod>(&self, from: &[T]) -> Result<(), Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(from);
+        if bytes.len() as u64 > self.bytes() {
+            return Err(Usage::Length {
+                of: format!("variable `{}`", self.name()),
+                bytes: self.bytes(),
+                offset: 0,
+                accessed: bytes.len() as u64,
+            }
+            .into());
+        }
+        self.instance
+            .memory(self.id)
+            .write(self.name(), self.ir().offset, bytes)
+    }
+}

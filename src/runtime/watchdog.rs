@@ -1,0 +1,103 @@
+//! One thread that raises flags when time is up.
+
+use crate::error::{Error, Usage};
+use crate::machine::Stop;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+static WATCHDOG: Watchdog = Watchdog {
+    state: Mutex::new(State {
+        deadlines: BTreeMap::new(),
+        next: 0,
+        asleep_until: None,
+        started: false,
+    }),
+    earlier: Condvar::new(),
+};
+
+struct Watchdog {
+    state: Mutex<State>,
+    earlier: Condvar,
+}
+
+struct State {
+    deadlines: BTreeMap<(Instant, u64), Arc<Stop>>,
+    next: u64,
+    /// When the thread wakes by itself; `None` if it waits for the first deadline.
+    asleep_until: Option<Instant>,
+    /// Whether there is a thread.
+    started: bool,
+}
+
+/// Watches until it is dropped.
+#[derive(Debug)]
+pub(super) struct Watch {
+    key: Option<(Instant, u64)>,
+}
+
+/// Has `stop` raised when `limit` has passed, unless the answer is dropped before.
+pub(super) fn watch(stop: &Arc<Stop>, limit: Duration) -> Result<Watch, Error> {
+    // A limit past the end of time is none.
+    let Some(deadline) = Instant::now().checked_add(limit) else {
+        return Ok(Watch { key: None });
+    };
+    let mut state = WATCHDOG.lock();
+    if !state.started {
+        std::thread::Builder::new()
+            .name("ptxlift time limits".into())
+            .spawn(|| WATCHDOG.run())
+            .map_err(|e| Usage::Configuration {
+                problem: format!("no thread can be started that watches time limits: {e}"),
+            })?;
+        state.started = true;
+    }
+    let key = (deadline, state.next);
+    state.next += 1;
+    state.deadlines.insert(key, Arc::clone(stop));
+    if state.asleep_until.is_none_or(|at| deadline < at) {
+        WATCHDOG.earlier.notify_one();
+    }
+    Ok(Watch { key: Some(key) })
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            WATCHDOG.lock().deadlines.remove(&key);
+        }
+    }
+}
+
+impl Watchdog {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        let mut state = self.lock();
+        loop {
+            let now = Instant::now();
+            while let Some(entry) = state.deadlines.first_entry() {
+                if entry.key().0 > now {
+                    break;
+                }
+                entry.remove().raise();
+            }
+            let next = state.deadlines.first_key_value().map(|(&(at, _), _)| at);
+            state.asleep_until = next;
+            state = match next {
+                Some(at) => {
+                    self.earlier
+                        .wait_timeout(state, at.saturating_duration_since(now))
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+                None => self
+                    .earlier
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}

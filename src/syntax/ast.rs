@@ -62,14 +62,10 @@ pub enum Item<'s> {
     },
     /// `.file 1 "name", 123, 456`
     File(File<'s>),
-    /// `.loc`, at the top of a module.
-    Loc(Loc<'s>),
     /// `.section .debug_info { ... }`
     Section(Section<'s>),
     /// `.pragma "...";`
     Pragma(Pragma<'s>),
-    /// `L: .callprototype ...;`, `.calltargets`, outside functions.
-    CallTable(CallTable<'s>),
 }
 
 /// A declaration of one or more variables, registers or parameters that share space and type.
@@ -77,7 +73,7 @@ pub enum Item<'s> {
 pub struct Variable<'s> {
     /// `.extern`, `.visible`, `.weak`, `.common`, in the order written.
     pub linkage: Vec<Name<'s>>,
-    /// `reg`, `sreg`, `const`, `global`, `local`, `param`, `shared`, `tex`, with `::cta` and the like.
+    /// `reg`, `const`, `global`, `local`, `param`, `shared` or `tex`.
     pub space: Name<'s>,
     /// `.const[3]`: the bank, in text written for PTX before 2.2.
     pub bank: Option<(u64, Span)>,
@@ -212,8 +208,6 @@ pub enum Statement<'s> {
     Pragma(Pragma<'s>),
     /// `.loc 1 7 9`
     Loc(Loc<'s>),
-    /// `.file 1 "name"`
-    File(File<'s>),
     /// `T: .branchtargets L1, L2;`, `.calltargets`, `.callprototype`.
     CallTable(CallTable<'s>),
 }
@@ -441,11 +435,11 @@ pub struct Section<'s> {
 /// A labelled table or prototype.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallTable<'s> {
-    /// The label before the colon; `None` only in text that `check` refuses.
-    pub label: Option<Name<'s>>,
+    /// The label before the colon.
+    pub label: Name<'s>,
     /// What it lists.
     pub kind: CallTableKind<'s>,
-    /// From the directive's word to before the `;`.
+    /// From the label to before the `;`.
     pub span: Span,
 }
 

@@ -145,13 +145,19 @@ impl<'s> Lexer<'s> {
                         self.pos += 1;
                     }
                 }
-                // What a C preprocessor leaves behind.
-                b'#' if broke && self.text[self.pos..].starts_with("#line") => {
-                    self.skip_while(|b| b != b'\n')
-                }
+                b'#' if self.at_line_directive() => self.skip_while(|b| b != b'\n'),
                 _ => return broke,
             }
         }
+    }
+
+    /// Whether `#line 12 ...`, which C preprocessors leave behind, stands here at the start of its line.
+    fn at_line_directive(&self) -> bool {
+        let first = self.pos == 0 || self.bytes[self.pos - 1] == b'\n';
+        let number = self.bytes[self.pos..]
+            .strip_prefix(b"#line")
+            .map(<[u8]>::trim_ascii_start);
+        first && number.is_some_and(|number| number.first().is_some_and(u8::is_ascii_digit))
     }
 
     /// The next token.

@@ -64,10 +64,8 @@ impl Display for Item<'_> {
             Item::Function(function) => function.fmt(f),
             Item::Alias { name, target, .. } => write!(f, ".alias {name}, {target};"),
             Item::File(file) => file.fmt(f),
-            Item::Loc(loc) => loc.fmt(f),
             Item::Section(section) => write!(f, ".section .{} {{{}}}", section.name, section.text),
             Item::Pragma(pragma) => pragma.fmt(f),
-            Item::CallTable(table) => table.fmt(f),
         }
     }
 }
@@ -214,7 +212,6 @@ fn print_body(f: &mut Formatter<'_>, body: &Body<'_>, depth: usize) -> fmt::Resu
             }
             Statement::Pragma(pragma) => writeln!(f, "{pragma}")?,
             Statement::Loc(loc) => writeln!(f, "{loc}")?,
-            Statement::File(file) => writeln!(f, "{file}")?,
             Statement::CallTable(table) => writeln!(f, "{table}")?,
         }
     }
@@ -270,17 +267,14 @@ impl Display for Address<'_> {
 }
 
 impl Expr<'_> {
-    /// How tightly its outermost operator binds.
+    /// How tightly its outermost operator binds. An `0f` literal next to an operator needs parentheses.
     fn strength(&self) -> u8 {
         match self {
-            Expr::Conditional { .. } => 0,
+            Expr::F32 { .. } => 0,
+            Expr::Conditional { .. } => 1,
             Expr::Binary { op, .. } => op.strength(),
-            Expr::Unary { .. } | Expr::Cast { .. } => 11,
-            Expr::Int { .. }
-            | Expr::F64 { .. }
-            | Expr::F32 { .. }
-            | Expr::Name { .. }
-            | Expr::Apply { .. } => 12,
+            Expr::Unary { .. } | Expr::Cast { .. } => 12,
+            Expr::Int { .. } | Expr::F64 { .. } | Expr::Name { .. } | Expr::Apply { .. } => 13,
         }
     }
 }
@@ -310,13 +304,7 @@ impl Display for Expr<'_> {
                 name.fmt(f)?;
                 suffix.map_or(Ok(()), |suffix| write!(f, ".{suffix}"))
             }
-            Expr::Unary { op, arg, .. } => {
-                f.write_str(op.text())?;
-                match **arg {
-                    Expr::F32 { .. } => write!(f, "({arg})"),
-                    _ => Within(arg, 11).fmt(f),
-                }
-            }
+            Expr::Unary { op, arg, .. } => write!(f, "{}{}", op.text(), Within(arg, 12)),
             Expr::Binary { op, lhs, rhs } => {
                 let strength = op.strength();
                 write!(
@@ -328,9 +316,15 @@ impl Display for Expr<'_> {
                 )
             }
             Expr::Conditional { cond, then, other } => {
-                write!(f, "{} ? {then} : {other}", Within(cond, 1))
+                write!(
+                    f,
+                    "{} ? {} : {}",
+                    Within(cond, 2),
+                    Within(then, 1),
+                    Within(other, 1)
+                )
             }
-            Expr::Cast { ty, arg, .. } => write!(f, "(.{ty}) {}", Within(arg, 11)),
+            Expr::Cast { ty, arg, .. } => write!(f, "(.{ty}) {}", Within(arg, 12)),
             Expr::Apply { function, arg, .. } => write!(f, "{function}({arg})"),
         }
     }
@@ -374,19 +368,19 @@ impl BinaryOp {
         }
     }
 
-    /// How tightly it binds, as in C: 1 (`||`) to 10 (`*`).
+    /// How tightly it binds, as in C: 2 (`||`) to 11 (`*`).
     pub(super) fn strength(self) -> u8 {
         match self {
-            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => 10,
-            BinaryOp::Add | BinaryOp::Sub => 9,
-            BinaryOp::Shl | BinaryOp::Shr => 8,
-            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => 7,
-            BinaryOp::Eq | BinaryOp::Ne => 6,
-            BinaryOp::And => 5,
-            BinaryOp::Xor => 4,
-            BinaryOp::Or => 3,
-            BinaryOp::LogicalAnd => 2,
-            BinaryOp::LogicalOr => 1,
+            BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => 11,
+            BinaryOp::Add | BinaryOp::Sub => 10,
+            BinaryOp::Shl | BinaryOp::Shr => 9,
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => 8,
+            BinaryOp::Eq | BinaryOp::Ne => 7,
+            BinaryOp::And => 6,
+            BinaryOp::Xor => 5,
+            BinaryOp::Or => 4,
+            BinaryOp::LogicalAnd => 3,
+            BinaryOp::LogicalOr => 2,
         }
     }
 }
@@ -423,9 +417,7 @@ impl Display for File<'_> {
 
 impl Display for CallTable<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if let Some(label) = self.label {
-            write!(f, "{label}: ")?;
-        }
+        write!(f, "{}: ", self.label)?;
         match &self.kind {
             CallTableKind::BranchTargets(targets) => {
                 write!(f, ".branchtargets {};", Commas(targets))

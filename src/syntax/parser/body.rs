@@ -1,7 +1,8 @@
 //! Bodies, statements and instructions.
 
+use super::module::Owner;
 use super::operand::single;
-use super::variable::is_declaration_word;
+use super::variable::{is_declaration_word, is_linkage};
 use super::{Parser, Result};
 use crate::diag::Diagnostic;
 use crate::syntax::ast::{
@@ -49,7 +50,7 @@ impl<'s> Parser<'s> {
                 let label = self.name("a label")?;
                 self.bump();
                 if is_call_table(self.word()) {
-                    return self.call_table(Some(label)).map(Statement::CallTable);
+                    return self.call_table(label).map(Statement::CallTable);
                 }
                 Ok(Statement::Label(label))
             }
@@ -66,24 +67,33 @@ impl<'s> Parser<'s> {
     }
 
     /// Whether `name:` stands here.
-    pub(super) fn at_label(&mut self) -> bool {
+    fn at_label(&mut self) -> bool {
         self.at(Kind::Ident) && self.peek().kind == Kind::Colon
     }
 
     fn directive_statement(&mut self) -> Result<Statement<'s>> {
+        let span = self.token.span;
         match self.word() {
             "pragma" => self.pragma().map(Statement::Pragma),
             "loc" => self.loc().map(Statement::Loc),
-            "file" => self.file().map(Statement::File),
-            word if is_call_table(word) => self.call_table(None).map(Statement::CallTable),
-            word if is_declaration_word(word) => {
-                let start = self.token.span;
-                self.declaration(Vec::new(), start)
-                    .map(|v| Statement::Variable(Box::new(v)))
+            word if is_call_table(word) => {
+                let message = format!("`.{word}` without a label");
+                Err(self.error(
+                    Diagnostic::error(span, message).hint(format!("write `name: .{word} ...;`")),
+                ))
             }
+            word if is_linkage(word) => {
+                let message = format!("`.{word}` inside a function");
+                let error = Diagnostic::error(span, message)
+                    .hint("only what stands outside functions has linkage");
+                Err(self.error(error))
+            }
+            word if is_declaration_word(word) => self
+                .declaration(Vec::new(), span)
+                .map(|v| Statement::Variable(Box::new(v))),
             word => {
                 let message = format!("`.{}` cannot begin a statement", shorten(word));
-                Err(self.error(Diagnostic::error(self.token.span, message)))
+                Err(self.error(Diagnostic::error(span, message)))
             }
         }
     }
@@ -170,16 +180,21 @@ impl<'s> Parser<'s> {
     }
 
     /// `.branchtargets`, `.calltargets` or `.callprototype`, whose label has been read.
-    pub(super) fn call_table(&mut self, label: Option<Name<'s>>) -> Result<CallTable<'s>> {
-        let word = self.take_word();
-        let kind = match word.text {
+    fn call_table(&mut self, label: Name<'s>) -> Result<CallTable<'s>> {
+        let kind = match self.take_word().text {
             "branchtargets" => CallTableKind::BranchTargets(self.list(Self::target)?),
             "calltargets" => CallTableKind::CallTargets(self.list(Self::target)?),
             _ => {
                 let returns = self.optional_parameters(true)?.unwrap_or_default();
                 let name = self.ident("the prototype's name, `_`")?;
+                if name.text != "_" {
+                    let message = format!("expected `_`, found `{}`", shorten(name.text));
+                    let error = Diagnostic::error(name.span, message)
+                        .hint("the name of a prototype is its label");
+                    return Err(self.error(error));
+                }
                 let params = self.optional_parameters(true)?.unwrap_or_default();
-                let directives = self.function_directives()?;
+                let directives = self.function_directives(Owner::Prototype)?;
                 CallTableKind::Prototype {
                     returns,
                     name,
@@ -188,7 +203,7 @@ impl<'s> Parser<'s> {
                 }
             }
         };
-        let span = self.span_from(word.span);
+        let span = self.span_from(label.span);
         self.semicolon()?;
         Ok(CallTable { label, kind, span })
     }
@@ -201,6 +216,6 @@ impl<'s> Parser<'s> {
     }
 }
 
-pub(super) fn is_call_table(word: &str) -> bool {
+fn is_call_table(word: &str) -> bool {
     matches!(word, "branchtargets" | "calltargets" | "callprototype")
 }

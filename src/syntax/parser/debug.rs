@@ -3,7 +3,7 @@
 use super::{Parser, Result};
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{File, Loc, Name, Section};
-use crate::syntax::lexer::Kind;
+use crate::syntax::lexer::{Kind, shorten};
 
 impl<'s> Parser<'s> {
     /// `.file 1 "name", timestamp, size`
@@ -14,8 +14,11 @@ impl<'s> Parser<'s> {
         let mut details = None;
         if self.eat(Kind::Comma) {
             let (timestamp, _) = self.integer("a time stamp")?;
-            self.expect(Kind::Comma, "`,` and the file's size")?;
-            let (size, _) = self.integer("the file's size")?;
+            let size = if self.eat(Kind::Comma) {
+                self.integer("the file's size")?.0
+            } else {
+                0
+            };
             details = Some((timestamp, size));
         }
         Ok(File {
@@ -32,27 +35,18 @@ impl<'s> Parser<'s> {
         let (file, line, column) = self.place()?;
         let mut function = None;
         let mut inlined_at = None;
-        while self.eat(Kind::Comma) {
-            let word = self.ident("`function_name` or `inlined_at`")?;
-            match word.text {
-                "function_name" => {
-                    let label = self.name("a label")?;
-                    let offset = if self.eat(Kind::Plus) {
-                        self.integer("an offset")?.0
-                    } else {
-                        0
-                    };
-                    function = Some((label, offset));
-                }
-                "inlined_at" => inlined_at = Some(self.place()?),
-                _ => {
-                    let message = format!(
-                        "expected `function_name` or `inlined_at`, found `{}`",
-                        word.text
-                    );
-                    return Err(self.error(Diagnostic::error(word.span, message)));
-                }
-            }
+        if self.eat(Kind::Comma) {
+            self.keyword("function_name")?;
+            let label = self.name("a label")?;
+            let offset = if self.eat(Kind::Plus) {
+                self.integer("an offset")?.0
+            } else {
+                0
+            };
+            function = Some((label, offset));
+            self.expect(Kind::Comma, "`,` and `inlined_at`")?;
+            self.keyword("inlined_at")?;
+            inlined_at = Some(self.place()?);
         }
         Ok(Loc {
             file,
@@ -64,6 +58,14 @@ impl<'s> Parser<'s> {
         })
     }
 
+    fn keyword(&mut self, keyword: &str) -> Result<()> {
+        if self.at(Kind::Ident) && self.text(self.token) == keyword {
+            self.bump();
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{keyword}`")))
+    }
+
     fn place(&mut self) -> Result<(u32, u32, u32)> {
         Ok((
             self.integer32("a file's number")?,
@@ -72,7 +74,7 @@ impl<'s> Parser<'s> {
         ))
     }
 
-    /// `.section .name { ... }`: what stands between the braces is not looked into.
+    /// `.section .name { ... }`: what stands between the braces is checked, but kept as text.
     pub(super) fn section(&mut self) -> Result<Section<'s>> {
         let start = self.bump().span;
         if !self.at(Kind::Word) {
@@ -80,15 +82,11 @@ impl<'s> Parser<'s> {
         }
         let name = self.take_word();
         let open = self.expect(Kind::LBrace, "`{`")?.span;
+        self.braces += 1;
         while !self.at(Kind::RBrace) {
-            if self.at(Kind::End) {
-                let error =
-                    Diagnostic::error(self.token.span, "expected `}`, found the end of the text")
-                        .related(open, "this `{` is never closed");
-                return Err(self.error(error));
-            }
-            self.bump();
+            self.section_line()?;
         }
+        self.braces -= 1;
         let inner = Span::new(open.end, self.token.span.start);
         self.bump();
         let text = Name {
@@ -100,5 +98,70 @@ impl<'s> Parser<'s> {
             text,
             span: self.span_from(start),
         })
+    }
+
+    /// `label:` or `.b8 1, 2`
+    fn section_line(&mut self) -> Result<()> {
+        if self.at(Kind::Ident) {
+            self.name("a label")?;
+            self.expect(Kind::Colon, "`:`")?;
+            return Ok(());
+        }
+        let bits = match self.word() {
+            "b8" => 8,
+            "b16" => 16,
+            "b32" => 32,
+            "b64" => 64,
+            "" => return Err(self.expected("a label, `}` or data (`.b8`, `.b16`, `.b32`, `.b64`)")),
+            word => {
+                let message = format!("`.{}` in a section", shorten(word));
+                let error = Diagnostic::error(self.token.span, message)
+                    .label("expected `.b8`, `.b16`, `.b32` or `.b64`");
+                return Err(self.error(error));
+            }
+        };
+        self.bump();
+        loop {
+            self.section_value(bits)?;
+            if !self.eat(Kind::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A number, a label with an offset, the distance of two labels, or a section with an offset.
+    fn section_value(&mut self, bits: u32) -> Result<()> {
+        let start = self.token.span;
+        match self.token.kind {
+            Kind::Int | Kind::Minus => {
+                let negative = self.eat(Kind::Minus);
+                let token = self.token;
+                let (value, _) = self
+                    .expect(Kind::Int, "a number")
+                    .and_then(|_| self.int_of(token))?;
+                let fits = if negative {
+                    value <= 1 << (bits - 1)
+                } else {
+                    bits >= 32 || value < 1 << bits
+                };
+                if !fits {
+                    return Err(self.too_large(self.span_from(start), bits));
+                }
+            }
+            Kind::Ident | Kind::Word => {
+                if bits < 32 {
+                    let error = Diagnostic::error(start, format!("an address in {bits} bits"))
+                        .hint("addresses take `.b32` or `.b64`");
+                    return Err(self.error(error));
+                }
+                if self.bump().kind == Kind::Ident && self.eat(Kind::Minus) {
+                    self.name("a label")?;
+                } else if self.eat(Kind::Plus) {
+                    self.integer("an offset")?;
+                }
+            }
+            _ => return Err(self.expected("a number, a label or a section")),
+        }
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@
 use super::{MAX_OPERATORS, Parser, Reported, Result};
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BinaryOp, Expr, Name, UnaryOp};
-use crate::syntax::lexer::{Kind, shorten};
+use crate::syntax::lexer::{Kind, Token, shorten};
 use crate::syntax::literal;
 
 /// The operator with two operands that a token is.
@@ -38,18 +38,6 @@ impl<'s> Parser<'s> {
     /// A whole operand or initialiser value: a name with an optional offset, or a constant expression.
     pub(super) fn value(&mut self) -> Result<Expr<'s>> {
         self.operators = 0;
-        if self.at(Kind::Minus) {
-            let next = self.peek();
-            if next.kind == Kind::Ident && self.text(next) != "WARP_SZ" {
-                let start = self.bump().span;
-                let arg = Box::new(self.named()?);
-                return Ok(Expr::Unary {
-                    op: UnaryOp::Neg,
-                    arg,
-                    span: self.span_from(start),
-                });
-            }
-        }
         if self.at(Kind::Ident) && self.text(self.token) != "WARP_SZ" {
             let base = self.named()?;
             return self.offset(base);
@@ -85,8 +73,19 @@ impl<'s> Parser<'s> {
         Ok(Expr::Name { name, suffix })
     }
 
-    /// A constant expression.
+    /// A constant expression, or an `0f` literal, which takes no operators.
     pub(super) fn constant(&mut self) -> Result<Expr<'s>> {
+        if self.at(Kind::F32) {
+            let token = self.bump();
+            return Ok(Expr::F32 {
+                bits: literal::bits(self.text(token)) as u32,
+                span: token.span,
+            });
+        }
+        self.conditional()
+    }
+
+    fn conditional(&mut self) -> Result<Expr<'s>> {
         let first = self.unary()?;
         self.constant_from(first)
     }
@@ -99,9 +98,9 @@ impl<'s> Parser<'s> {
         }
         self.operator()?;
         self.nested("conditional expressions", |p| {
-            let then = Box::new(p.constant()?);
+            let then = Box::new(p.conditional()?);
             p.expect(Kind::Colon, "`:` of the conditional expression")?;
-            let other = Box::new(p.constant()?);
+            let other = Box::new(p.conditional()?);
             Ok(Expr::Conditional {
                 cond: Box::new(cond),
                 then,
@@ -149,11 +148,6 @@ impl<'s> Parser<'s> {
             _ => return self.primary(),
         };
         let start = self.operator()?;
-        if self.at(Kind::F32) {
-            let error = Diagnostic::error(start, format!("an operator before `{}`", self.text(self.token)))
-                .hint("`0f` literals stand alone: put the sign into their first digit, or use parentheses");
-            return Err(self.error(error));
-        }
         self.nested("operators", |p| {
             let arg = Box::new(p.unary()?);
             Ok(Expr::Unary {
@@ -169,21 +163,26 @@ impl<'s> Parser<'s> {
         let span = token.span;
         match token.kind {
             Kind::Int => {
-                self.bump();
-                match literal::int(self.text(token)) {
-                    Some((value, unsigned)) => Ok(Expr::Int {
-                        value,
-                        unsigned,
-                        span,
-                    }),
-                    None => Err(self.out_of_range(span, "64 bits")),
-                }
+                let (value, unsigned) = self.int_value()?;
+                Ok(Expr::Int {
+                    value,
+                    unsigned,
+                    span,
+                })
             }
             Kind::Decimal => {
                 self.bump();
                 match literal::decimal(self.text(token)) {
                     Some(bits) => Ok(Expr::F64 { bits, span }),
-                    None => Err(self.out_of_range(span, "double precision")),
+                    None => {
+                        let message = format!(
+                            "`{}` is no normal number of 64 bits",
+                            shorten(self.text(token))
+                        );
+                        let error = Diagnostic::error(span, message)
+                            .hint("other values are written as bits: `0d` and 16 hex digits");
+                        Err(self.error(error))
+                    }
                 }
             }
             Kind::F64 => {
@@ -194,11 +193,10 @@ impl<'s> Parser<'s> {
                 })
             }
             Kind::F32 => {
-                self.bump();
-                Ok(Expr::F32 {
-                    bits: literal::bits(self.text(token)) as u32,
-                    span,
-                })
+                let error =
+                    Diagnostic::error(span, format!("`{}` behind an operator", self.text(token)))
+                        .hint("put the sign into its first digit, or write it in parentheses");
+                Err(self.error(error))
             }
             Kind::Ident if self.text(token) == "WARP_SZ" => {
                 self.bump();
@@ -244,35 +242,57 @@ impl<'s> Parser<'s> {
         Ok(inner)
     }
 
-    fn out_of_range(&mut self, span: Span, what: &str) -> Reported {
+    /// Takes an integer literal: its value, and whether it is unsigned.
+    fn int_value(&mut self) -> Result<(u64, bool)> {
+        let token = self.bump();
+        self.int_of(token)
+    }
+
+    /// The value of an integer literal that has been read, and whether it is unsigned.
+    pub(super) fn int_of(&mut self, token: Token) -> Result<(u64, bool)> {
+        let text = self.text(token);
+        let Some(int) = literal::int(text) else {
+            return Err(self.too_large(token.span, 64));
+        };
+        if int.lost_bits {
+            let message = format!("`{}` does not fit 64 bits", shorten(text));
+            self.lexer.diagnostics.push(
+                Diagnostic::warning(token.span, message)
+                    .label(format!("its low 64 bits, {:#x}, are used", int.value)),
+            );
+        }
+        Ok((int.value, int.unsigned))
+    }
+
+    pub(super) fn too_large(&mut self, span: Span, bits: u32) -> Reported {
         let text = shorten(self.lexer.slice(span));
         self.error(Diagnostic::error(
             span,
-            format!("`{text}` does not fit {what}"),
+            format!("`{text}` does not fit {bits} bits"),
         ))
     }
 
-    /// A plain integer literal, as alignments, ranges and sizes are written.
-    pub(super) fn integer(&mut self, what: &str) -> Result<(u64, Span)> {
-        let token = self.expect(Kind::Int, what)?;
-        match literal::int(self.text(token)) {
-            Some((value, _)) => Ok((value, token.span)),
-            None => Err(self.out_of_range(token.span, "64 bits")),
-        }
-    }
-
-    /// A plain integer literal as an expression.
+    /// An integer literal or `WARP_SZ`, as alignments, ranges and sizes are written.
     pub(super) fn int_expr(&mut self, what: &str) -> Result<Expr<'s>> {
-        if self.at(Kind::Int) {
+        let warp_size = self.at(Kind::Ident) && self.text(self.token) == "WARP_SZ";
+        if warp_size || self.at(Kind::Int) {
             self.primary()
         } else {
             Err(self.expected(what))
         }
     }
 
+    /// The value of an integer literal or `WARP_SZ`.
+    pub(super) fn integer(&mut self, what: &str) -> Result<(u64, Span)> {
+        match self.int_expr(what)? {
+            Expr::Int { value, span, .. } => Ok((value, span)),
+            warp_size => Ok((32, warp_size.span())),
+        }
+    }
+
     /// An integer literal of at most 32 bits.
     pub(super) fn integer32(&mut self, what: &str) -> Result<u32> {
         let (value, span) = self.integer(what)?;
-        u32::try_from(value).map_err(|_| self.out_of_range(span, "32 bits"))
+        u32::try_from(value).map_err(|_| self.too_large(span, 32))
     }
 }

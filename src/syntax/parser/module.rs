@@ -1,31 +1,35 @@
 //! Modules, functions and their directives.
 
-use super::body::is_call_table;
-use super::variable::is_declaration_word;
+use super::variable::{is_declaration_word, is_linkage};
 use super::{Parser, Result};
-use crate::diag::Diagnostic;
-use crate::syntax::ast::{Directive, Function, FunctionKind, Item, Module};
+use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{Directive, Function, FunctionKind, Item, Module, Name, Pragma};
 use crate::syntax::lexer::{Kind, shorten};
 
-/// Directives between parameters and body, with how many numbers each takes.
-const FUNCTION_DIRECTIVES: &[(&str, usize, usize)] = &[
-    ("maxnreg", 1, 1),
-    ("maxntid", 1, 3),
-    ("reqntid", 1, 3),
-    ("minnctapersm", 1, 1),
-    ("maxnctapersm", 1, 1),
-    ("noreturn", 0, 0),
-    ("reqnctapercluster", 1, 3),
-    ("explicitcluster", 0, 0),
-    ("maxclusterrank", 1, 1),
-    ("blocksareclusters", 0, 0),
-    ("abi_preserve", 1, 1),
-    ("abi_preserve_control", 1, 1),
-];
+/// What a performance or ABI directive belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    Kernel,
+    Function,
+    Prototype,
+}
 
-/// Whether a word can begin an item: where to go on after an error.
+/// How many numbers a directive between parameters and body takes, at least and at most; `None` if it does not exist
+/// there.
+fn directive_arity(owner: Owner, word: &str) -> Option<(usize, usize)> {
+    Some(match (owner, word) {
+        (Owner::Kernel, "maxntid" | "reqntid" | "reqnctapercluster") => (1, 3),
+        (Owner::Kernel, "maxnreg" | "minnctapersm" | "maxnctapersm" | "maxclusterrank") => (1, 1),
+        (Owner::Kernel, "explicitcluster" | "blocksareclusters") => (0, 0),
+        (Owner::Function | Owner::Prototype, "noreturn") => (0, 0),
+        (Owner::Function | Owner::Prototype, "abi_preserve" | "abi_preserve_control") => (1, 1),
+        _ => return None,
+    })
+}
+
+/// Whether an item begins with that word, rather than a parameter or a statement: where to go on after an error.
 fn begins_item(word: &str) -> bool {
-    is_declaration_word(word)
+    is_linkage(word)
         || matches!(
             word,
             "version"
@@ -35,9 +39,11 @@ fn begins_item(word: &str) -> bool {
                 | "func"
                 | "alias"
                 | "file"
-                | "loc"
                 | "section"
                 | "pragma"
+                | "global"
+                | "const"
+                | "shared"
         )
 }
 
@@ -46,9 +52,16 @@ impl<'s> Parser<'s> {
     pub(super) fn module(&mut self) -> Module<'s> {
         let mut items = Vec::new();
         while !self.at(Kind::End) {
+            let start = self.token.span;
             match self.node().and_then(|()| self.item()) {
                 Ok(item) => items.push(item),
-                Err(_) => self.skip_item(),
+                Err(_) => {
+                    self.skip_item();
+                    // An item that cannot even begin must not be tried again.
+                    if self.token.span == start {
+                        self.bump();
+                    }
+                }
             }
         }
         Module { items }
@@ -105,40 +118,19 @@ impl<'s> Parser<'s> {
             }
             "alias" => self.alias(),
             "file" => self.file().map(Item::File),
-            "loc" => self.loc().map(Item::Loc),
             "section" => self.section().map(Item::Section),
             "pragma" => self.pragma().map(Item::Pragma),
-            word if is_call_table(word) => self.call_table(None).map(Item::CallTable),
             "entry" | "func" => self.function_or_variable(),
             word if is_declaration_word(word) => self.function_or_variable(),
-            "" => self.labelled_item(),
+            "" if self.at(Kind::RBrace) => {
+                let error = Diagnostic::error(start, "a `}` that closes nothing");
+                Err(self.error(error))
+            }
+            "" => Err(self.expected("a directive")),
             word => {
                 let message = format!("`.{}` cannot stand outside a function", shorten(word));
                 Err(self.error(Diagnostic::error(start, message)))
             }
-        }
-    }
-
-    /// `name: .callprototype`; anything else without a point is an error.
-    fn labelled_item(&mut self) -> Result<Item<'s>> {
-        if self.at_label() {
-            let label = self.name("a label")?;
-            self.bump();
-            if is_call_table(self.word()) {
-                return self.call_table(Some(label)).map(Item::CallTable);
-            }
-            let error = Diagnostic::error(
-                label.span,
-                format!("label `{}` outside a function", shorten(label.text)),
-            );
-            return Err(self.error(error));
-        }
-        match self.token.kind {
-            Kind::RBrace => {
-                let error = Diagnostic::error(self.token.span, "a `}` that closes nothing");
-                Err(self.error(error))
-            }
-            _ => Err(self.expected("a directive")),
         }
     }
 
@@ -151,6 +143,16 @@ impl<'s> Parser<'s> {
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
             digits.then(|| text.parse().ok()).flatten()
         };
+        let between = Span::new(start.end, token.span.start);
+        if self
+            .lexer
+            .slice(between)
+            .contains(|c| !matches!(c, ' ' | '\t'))
+        {
+            let error = Diagnostic::error(start, "`.version` without a number behind it")
+                .hint("the number stands on the same line, with nothing but blanks between");
+            return Err(self.error(error));
+        }
         if token.kind == Kind::Decimal
             && let Some((major, minor)) = parts
             && let (Some(major), Some(minor)) = (number(major), number(minor))
@@ -178,18 +180,12 @@ impl<'s> Parser<'s> {
 
     fn function_or_variable(&mut self) -> Result<Item<'s>> {
         let start = self.token.span;
-        let mut attributes = Vec::new();
-        while self.word() == "attribute" {
-            self.attributes(&mut attributes)?;
-        }
         let linkage = self.linkage()?;
         let kind = match self.word() {
             "entry" => FunctionKind::Entry,
             "func" => FunctionKind::Func,
             _ => {
-                return self
-                    .declaration_behind(linkage, attributes, start)
-                    .map(Item::Variable);
+                return self.declaration(linkage, start).map(Item::Variable);
             }
         };
         if let Some(common) = linkage.iter().find(|name| name.text == "common") {
@@ -197,7 +193,8 @@ impl<'s> Parser<'s> {
             return Err(self.error(error));
         }
         self.bump();
-        while self.word() == "attribute" {
+        let mut attributes = Vec::new();
+        while kind == FunctionKind::Func && self.word() == "attribute" {
             self.attributes(&mut attributes)?;
         }
         if kind == FunctionKind::Entry && self.at(Kind::LParen) {
@@ -207,16 +204,30 @@ impl<'s> Parser<'s> {
         }
         let returns = self.optional_parameters(false)?.unwrap_or_default();
         let name = self.name("the function's name")?;
-        let params = self.optional_parameters(false)?;
+        let params = self.optional_parameters(kind == FunctionKind::Entry)?;
         let span = self.span_from(start);
-        let directives = self.function_directives()?;
+        let owner = match kind {
+            FunctionKind::Entry => Owner::Kernel,
+            FunctionKind::Func => Owner::Function,
+        };
+        let directives = self.function_directives(owner)?;
         let body = match self.token.kind {
             Kind::LBrace => Some(self.body()?),
-            Kind::Semicolon => {
+            Kind::Semicolon if kind == FunctionKind::Func || directives.is_empty() => {
                 self.bump();
                 None
             }
-            _ => return Err(self.expected("`{`, `;` or a performance directive")),
+            // As in ptxas, the `;` behind the declaration of a device function may be missing.
+            Kind::Word if kind == FunctionKind::Func && begins_item(self.word()) => None,
+            Kind::End if kind == FunctionKind::Func => None,
+            Kind::Word => {
+                let message = format!(
+                    "`.{}` between a function's parameters and its body",
+                    shorten(self.word())
+                );
+                return Err(self.error(Diagnostic::error(self.token.span, message)));
+            }
+            _ => return Err(self.expected("`{`")),
         };
         let has_params = params.is_some();
         let params = params.unwrap_or_default();
@@ -235,15 +246,16 @@ impl<'s> Parser<'s> {
     }
 
     /// `.maxntid 128, 1, 1 .pragma "nounroll";` and so on.
-    pub(super) fn function_directives(&mut self) -> Result<Vec<Directive<'s>>> {
+    pub(super) fn function_directives(&mut self, owner: Owner) -> Result<Vec<Directive<'s>>> {
         let mut directives = Vec::new();
         while self.at(Kind::Word) {
             self.node()?;
-            if self.word() == "pragma" {
-                let name = self.take_word();
-                let strings = self.list(Self::string)?;
-                let span = self.span_from(name.span);
-                self.semicolon()?;
+            if self.word() == "pragma" && owner == Owner::Kernel {
+                let Pragma { strings, span } = self.pragma()?;
+                let name = Name {
+                    text: "pragma",
+                    span,
+                };
                 directives.push(Directive {
                     name,
                     values: Vec::new(),
@@ -253,16 +265,16 @@ impl<'s> Parser<'s> {
                 continue;
             }
             let word = self.word();
-            let Some(&(_, least, most)) = FUNCTION_DIRECTIVES.iter().find(|d| d.0 == word) else {
+            let Some((least, most)) = directive_arity(owner, word) else {
                 break;
             };
             let name = self.take_word();
-            let values = if most == 0 {
+            let values = if least == 0 {
                 Vec::new()
             } else {
                 self.list(|p| p.int_expr("a number"))?
             };
-            if values.len() < least || values.len() > most {
+            if values.len() > most {
                 let message = format!(
                     "`.{word}` takes at most {most} numbers, here are {}",
                     values.len()

@@ -2,7 +2,7 @@
 
 use super::{Parser, Result};
 use crate::diag::Span;
-use crate::syntax::ast::{Address, BinaryOp, Expr, Operand};
+use crate::syntax::ast::{Address, BinaryOp, Expr, Operand, UnaryOp};
 use crate::syntax::lexer::Kind;
 
 impl<'s> Parser<'s> {
@@ -19,13 +19,25 @@ impl<'s> Parser<'s> {
             }
             Kind::LParen => return self.list_or_expr(),
             Kind::Not => {
-                let next = self.peek();
-                if next.kind != Kind::Ident || self.text(next) == "WARP_SZ" {
+                if !self.name_follows() {
                     return self.value().map(Operand::Expr);
                 }
                 self.bump();
                 let predicate = self.named()?;
                 return Ok(Operand::Not(predicate, self.span_from(start)));
+            }
+            Kind::Minus => {
+                if !self.name_follows() {
+                    return self.value().map(Operand::Expr);
+                }
+                self.bump();
+                let arg = Box::new(self.named()?);
+                let negated = Expr::Unary {
+                    op: UnaryOp::Neg,
+                    arg,
+                    span: self.span_from(start),
+                };
+                return Ok(Operand::Expr(negated));
             }
             _ => {
                 let value = self.value()?;
@@ -45,6 +57,12 @@ impl<'s> Parser<'s> {
             Box::new(right),
             self.span_from(start),
         ))
+    }
+
+    /// Whether a name stands behind the current token.
+    fn name_follows(&mut self) -> bool {
+        let next = self.peek();
+        next.kind == Kind::Ident && self.text(next) != "WARP_SZ"
     }
 
     /// `{a, b}`; the elements are names, constants or vectors.

@@ -6,10 +6,9 @@ use crate::syntax::ast::{Attribute, Declarator, Expr, Init, Name, Ptr, Variable}
 use crate::syntax::lexer::{Kind, shorten};
 
 fn is_space(word: &str) -> bool {
-    let space = word.split_once("::").map_or(word, |(space, _)| space);
     matches!(
-        space,
-        "reg" | "sreg" | "const" | "global" | "local" | "param" | "shared" | "tex"
+        word,
+        "reg" | "const" | "global" | "local" | "param" | "shared" | "tex"
     )
 }
 
@@ -25,11 +24,10 @@ pub(super) fn is_declaration_word(word: &str) -> bool {
 impl<'s> Parser<'s> {
     /// At most one linkage directive.
     pub(super) fn linkage(&mut self) -> Result<Vec<Name<'s>>> {
-        let mut linkage = Vec::new();
+        let mut linkage: Vec<Name<'s>> = Vec::new();
         while is_linkage(self.word()) {
             let name = self.take_word();
             if let Some(first) = linkage.first() {
-                let first: &Name<'s> = first;
                 let message = format!(
                     "`.{}` behind `.{}`: there is one linkage directive at most",
                     name.text, first.text
@@ -41,24 +39,13 @@ impl<'s> Parser<'s> {
         Ok(linkage)
     }
 
-    /// A declaration up to its `;`; linkage directives and attributes before `start` may have been read.
+    /// A declaration up to its `;`, whose linkage has been read; it begins at `start`.
     pub(super) fn declaration(
         &mut self,
-        attributes: Vec<Attribute<'s>>,
-        start: Span,
-    ) -> Result<Variable<'s>> {
-        let linkage = self.linkage()?;
-        self.declaration_behind(linkage, attributes, start)
-    }
-
-    /// A declaration whose linkage directives have been read.
-    pub(super) fn declaration_behind(
-        &mut self,
         linkage: Vec<Name<'s>>,
-        attributes: Vec<Attribute<'s>>,
         start: Span,
     ) -> Result<Variable<'s>> {
-        let mut variable = self.specifiers(linkage, attributes)?;
+        let mut variable = self.specifiers(linkage)?;
         variable.declarators = self.list(|p| {
             let name = p.name("a name")?;
             p.declarator(name, true)
@@ -69,11 +56,8 @@ impl<'s> Parser<'s> {
     }
 
     /// Space, alignment, attributes, vector size and type, in the order in which they must stand.
-    fn specifiers(
-        &mut self,
-        linkage: Vec<Name<'s>>,
-        mut attributes: Vec<Attribute<'s>>,
-    ) -> Result<Variable<'s>> {
+    fn specifiers(&mut self, linkage: Vec<Name<'s>>) -> Result<Variable<'s>> {
+        let mut attributes = Vec::new();
         while self.word() == "attribute" {
             self.attributes(&mut attributes)?;
         }
@@ -82,7 +66,7 @@ impl<'s> Parser<'s> {
         }
         let space = self.take_word();
         let mut bank = None;
-        if self.at(Kind::LBracket) {
+        if space.text == "const" && self.at(Kind::LBracket) {
             self.bump();
             bank = Some(self.integer("the number of a bank")?);
             self.expect(Kind::RBracket, "`]`")?;
@@ -90,12 +74,16 @@ impl<'s> Parser<'s> {
         let mut align = None;
         loop {
             match self.word() {
-                "align" => align = Some(self.alignment()?),
+                // Of several alignments the largest counts, as in ptxas.
+                "align" => {
+                    let next = self.alignment()?;
+                    align = align.filter(|&(bytes, _)| bytes > next.0).or(Some(next));
+                }
                 "attribute" => self.attributes(&mut attributes)?,
                 _ => break,
             }
         }
-        let vector = is_vector(self.word()).then(|| self.take_word());
+        let vector = self.vector_size()?;
         if !self.at(Kind::Word) {
             return Err(self.expected("a type (`.b32`, `.f64`, ...)"));
         }
@@ -126,6 +114,26 @@ impl<'s> Parser<'s> {
         })
     }
 
+    /// `.v2` or `.v4`
+    fn vector_size(&mut self) -> Result<Option<Name<'s>>> {
+        let word = self.word();
+        if !word
+            .strip_prefix('v')
+            .is_some_and(|n| n.parse::<u32>().is_ok())
+        {
+            return Ok(None);
+        }
+        if !matches!(word, "v2" | "v4") {
+            let error = Diagnostic::error(
+                self.token.span,
+                format!("`.{}` of a variable", shorten(word)),
+            )
+            .hint("vectors have 2 or 4 elements: `.v2`, `.v4`");
+            return Err(self.error(error));
+        }
+        Ok(Some(self.take_word()))
+    }
+
     /// `.align 8`
     fn alignment(&mut self) -> Result<(u64, Span)> {
         self.bump();
@@ -135,7 +143,8 @@ impl<'s> Parser<'s> {
     /// `.ptr .global .align 16`
     fn pointer(&mut self) -> Result<Ptr<'s>> {
         let start = self.bump().span;
-        let space = is_space(self.word()).then(|| self.take_word());
+        let space = matches!(self.word(), "const" | "global" | "local" | "shared")
+            .then(|| self.take_word());
         let align = if self.word() == "align" {
             Some(self.alignment()?)
         } else {
@@ -186,15 +195,16 @@ impl<'s> Parser<'s> {
         while range.is_none() && self.at(Kind::LBracket) {
             self.node()?;
             let start = self.bump().span;
-            let size = if self.at(Kind::RBracket) {
+            let open = dims.is_empty() && self.at(Kind::RBracket);
+            let size = if open {
                 None
             } else {
-                Some(self.array_size()?)
+                Some(self.int_expr("an array size")?)
             };
             self.expect(Kind::RBracket, "`]`")?;
             dims.push((size, self.span_from(start)));
         }
-        let init = if init && self.eat(Kind::Assign) {
+        let init = if init && range.is_none() && self.eat(Kind::Assign) {
             Some(self.initialiser()?)
         } else {
             None
@@ -207,17 +217,14 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// A literal or `WARP_SZ`: ptxas takes no expressions here.
-    fn array_size(&mut self) -> Result<Expr<'s>> {
-        if self.at(Kind::Ident) {
-            return self.value();
-        }
-        self.int_expr("an array size")
-    }
-
     fn initialiser(&mut self) -> Result<Init<'s>> {
         if self.at(Kind::LBrace) {
             return self.nested("initialisers", |p| {
+                if p.peek().kind == Kind::RBrace {
+                    let start = p.bump().span;
+                    p.bump();
+                    return Ok(Init::List(Vec::new(), p.span_from(start)));
+                }
                 let (list, span) = p.braced(Self::initialiser)?;
                 Ok(Init::List(list, span))
             });
@@ -230,38 +237,68 @@ impl<'s> Parser<'s> {
         self.initial_value().map(Init::Value)
     }
 
-    /// A value, `generic(x)`, or a mask applied to either; each with an optional offset.
+    /// A value, `generic(x)+4`, or a mask applied to either: `0xff00(x+4)`.
     fn initial_value(&mut self) -> Result<Expr<'s>> {
-        self.operators = 0;
         let applies =
             matches!(self.token.kind, Kind::Ident | Kind::Int) && self.peek().kind == Kind::LParen;
         if !applies {
             return self.value();
         }
-        let start = self.token.span;
-        let function = if self.at(Kind::Ident) {
-            Expr::Name {
-                name: self.ident("`generic`")?,
-                suffix: None,
-            }
-        } else {
-            self.int_expr("a mask")?
-        };
+        self.operators = 0;
+        if self.at(Kind::Ident) {
+            let apply = self.generic()?;
+            return self.offset(apply);
+        }
+        let mask = self.int_expr("a mask")?;
         self.bump();
-        let arg = Box::new(self.nested("parentheses", Self::initial_value)?);
-        self.expect(Kind::RParen, "`)`")?;
-        let apply = Expr::Apply {
-            function: Box::new(function),
-            arg,
-            span: self.span_from(start),
+        let arg = if self.at(Kind::Ident) && self.peek().kind == Kind::LParen {
+            self.generic()?
+        } else {
+            self.symbol()?
         };
-        self.offset(apply)
+        let arg = self.offset(arg)?;
+        self.expect(Kind::RParen, "`)`")?;
+        let span = self.span_from(mask.span());
+        Ok(Expr::Apply {
+            function: Box::new(mask),
+            arg: Box::new(arg),
+            span,
+        })
+    }
+
+    /// `generic(x)`
+    fn generic(&mut self) -> Result<Expr<'s>> {
+        let name = self.ident("`generic`")?;
+        if name.text != "generic" {
+            let message = format!("`{}` is no operator", shorten(name.text));
+            let error = Diagnostic::error(name.span, message)
+                .hint("initialisers have `generic(x)` and masks `0xff(x)`");
+            return Err(self.error(error));
+        }
+        self.bump();
+        let arg = Box::new(self.symbol()?);
+        self.expect(Kind::RParen, "`)`")?;
+        let function = Box::new(Expr::Name { name, suffix: None });
+        Ok(Expr::Apply {
+            function,
+            arg,
+            span: self.span_from(name.span),
+        })
+    }
+
+    fn symbol(&mut self) -> Result<Expr<'s>> {
+        Ok(Expr::Name {
+            name: self.name("a variable or function")?,
+            suffix: None,
+        })
     }
 
     /// `(...)` of a function or prototype, if it stands here.
+    ///
+    /// Where a parameter may stay without a name, `_` stands for it.
     pub(super) fn optional_parameters(
         &mut self,
-        prototype: bool,
+        unnamed: bool,
     ) -> Result<Option<Vec<Variable<'s>>>> {
         if !self.eat(Kind::LParen) {
             return Ok(None);
@@ -269,27 +306,24 @@ impl<'s> Parser<'s> {
         if self.eat(Kind::RParen) {
             return Ok(Some(Vec::new()));
         }
-        let params = self.list(|p| p.parameter(prototype))?;
+        let params = self.list(|p| p.parameter(unnamed))?;
         self.expect(Kind::RParen, "`,` or `)`")?;
         Ok(Some(params))
     }
 
-    fn parameter(&mut self, prototype: bool) -> Result<Variable<'s>> {
+    fn parameter(&mut self, unnamed: bool) -> Result<Variable<'s>> {
         let start = self.token.span;
-        let mut variable = self.specifiers(Vec::new(), Vec::new())?;
-        let name = if prototype {
+        let mut variable = self.specifiers(Vec::new())?;
+        let name = if unnamed {
             self.ident("a name or `_`")?
         } else {
             self.name("a name")?
         };
+        if self.at(Kind::Lt) {
+            return Err(self.expected("`,` or `)`"));
+        }
         variable.declarators = vec![self.declarator(name, false)?];
         variable.span = self.span_from(start);
         Ok(variable)
     }
-}
-
-/// `.v2`, `.v4`, `.v8`; the sizes that exist are not told apart here.
-fn is_vector(word: &str) -> bool {
-    word.strip_prefix('v')
-        .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }

@@ -7,11 +7,12 @@ pub mod interp;
 pub mod ir;
 pub mod jit;
 pub mod machine;
-pub mod semantics;
 mod runtime;
+pub mod semantics;
 pub mod syntax;
 
 pub use diag::Diagnostics;
 pub use error::{Error, Unsupported, Usage};
+pub use jit::OptLevel;
 pub use machine::{Fault, FaultKind};
 pub use runtime::*;

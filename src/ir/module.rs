@@ -81,7 +81,8 @@ pub struct Variable {
     pub size: u64,
     /// Alignment in bytes.
     pub align: u32,
-    /// `.global`: offset in the instance's block of globals. `.const`: offset in the window. `.shared`: offset in the CTA's window;
+    /// `.global`: offset in the instance's block of globals; behind each variable lies a gap of at least 16 bytes, so that one element
+    /// past its end is out of bounds. `.const`: offset in the window. `.shared`: offset in the CTA's window;
     /// for unsized arrays [`Variable::dynamic`] says that the offset is the end of the kernel's static shared memory, aligned to 16
     /// or [`Variable::align`], whichever is larger ([`Function::shared_bytes`] is so aligned already).
     pub offset: u64,

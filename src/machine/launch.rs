@@ -11,8 +11,8 @@ pub struct Stop(AtomicU32);
 
 impl Stop {
     /// A flag that is not raised.
-    pub fn new() -> Self {
-        Stop::default()
+    pub const fn new() -> Self {
+        Stop(AtomicU32::new(0))
     }
 
     /// Asks.
@@ -57,7 +57,8 @@ pub struct Launch<'a> {
     pub dynamic_shared: u32,
     /// Global memory.
     pub map: &'a AddressMap,
-    /// Host address of the instance's block of `.global` variables.
+    /// Host address of the instance's block of `.global` variables. Each variable is a region of its own in `map`;
+    /// the gaps between them are in none.
     pub globals: u64,
     /// The instance's constants.
     pub constants: Window,

@@ -1,6 +1,6 @@
 //! Calls of device functions on the calling thread.
 
-use super::backend::Backend;
+use super::backend;
 use super::engine::EngineKind;
 use super::instance::Instance;
 use super::pool::STACK;
@@ -49,10 +49,9 @@ pub(super) fn call(
     };
     let shared = program.ir().functions[function.index()].shared_bytes;
     let scratch = Scratch::new(shared as usize, config.local_bytes as usize);
-    let backend = Backend::new(program, kind)?;
     with_stack(program, function, || {
         Internal::catch("calling a function", || {
-            backend.call(function, &launch, &scratch, args, results)
+            backend::call(program, kind, function, &launch, &scratch, args, results)
         })
     })??;
     Ok(())

@@ -3,6 +3,7 @@
 use super::pool::Pool;
 use super::{Module, Program};
 use crate::error::Error;
+use crate::jit::OptLevel;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,16 +15,6 @@ pub enum EngineKind {
     /// Native code, through Cranelift.
     #[default]
     Native,
-}
-
-/// How much work goes into native code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum OptLevel {
-    /// Quickly compiled.
-    None,
-    /// Optimised.
-    #[default]
-    Speed,
 }
 
 /// What an [`Engine`] does and how far programs may go. Begin with `EngineConfig::default()` and chain what differs:
@@ -43,6 +34,7 @@ pub struct EngineConfig {
     pub(crate) kind: EngineKind,
     pub(crate) opt_level: OptLevel,
     pub(crate) verify: bool,
+    pub(crate) checked: bool,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) threads: usize,
     pub(crate) time_limit: Option<Duration>,
@@ -58,6 +50,7 @@ impl Default for EngineConfig {
             kind: EngineKind::default(),
             opt_level: OptLevel::default(),
             verify: cfg!(debug_assertions),
+            checked: true,
             settings: Vec::new(),
             threads: 0,
             time_limit: Some(Duration::from_secs(10)),
@@ -94,6 +87,17 @@ impl EngineConfig {
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Leaves out the checks that confine native code to live device memory.
+    ///
+    /// # Safety
+    /// No kernel or function that an engine of this configuration runs may access anything but live buffers, module
+    /// variables and its own windows, within their bounds and aligned, and store to read-only memory.
+    #[must_use]
+    pub unsafe fn unchecked(mut self) -> Self {
+        self.checked = false;
         self
     }
 

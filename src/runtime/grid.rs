@@ -1,6 +1,6 @@
 //! Running the CTAs of a launch on the worker threads.
 
-use super::backend::Backend;
+use super::backend::Runner;
 use super::call;
 use super::device::Snapshot;
 use super::engine::EngineKind;
@@ -168,7 +168,6 @@ impl Job {
     fn run_blocks(&self) -> Result<(), (u64, Error)> {
         let program = self.instance.program();
         let config = program.engine().config();
-        let backend = Backend::new(program, self.kind).map_err(|e| (0, e))?;
         let launch = machine::Launch {
             grid: self.grid,
             block: self.block,
@@ -184,6 +183,8 @@ impl Job {
                 local_bytes: config.local_bytes,
             },
         };
+        let runner =
+            Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
         let function = &program.ir().functions[self.kernel.index()];
         let shared = function.shared_bytes + self.dynamic_shared;
         let scratch = Scratch::new(shared as usize, config.local_bytes as usize);
@@ -209,7 +210,7 @@ impl Job {
                     )
                     .by(block, [0; 3]))
                 } else {
-                    backend.run_block(self.kernel, &launch, &scratch, block)
+                    runner.run_block(&scratch, block)
                 };
                 match done {
                     Ok(n) => steps += n,

@@ -28,7 +28,7 @@ pub use args::{Address, Arg};
 pub use buffer::Buffer;
 pub use cancel::Cancel;
 pub use device::{Device, DeviceConfig};
-pub use engine::{Engine, EngineConfig, EngineKind, OptLevel};
+pub use engine::{Engine, EngineConfig, EngineKind};
 pub use function::{AnyFunction, Function};
 pub use instance::Instance;
 pub use kernel::Kernel;

@@ -1,6 +1,6 @@
 //! Compiled modules.
 
-use super::backend::Native;
+use super::backend;
 use super::device::Device;
 use super::engine::{Engine, EngineKind};
 use super::facts::Facts;
@@ -8,6 +8,7 @@ use super::instance::Instance;
 use super::module::Module;
 use crate::error::Error;
 use crate::ir::{self, FuncId};
+use crate::jit::Code;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ struct Shared {
     engine: Engine,
     module: Module,
     facts: Vec<OnceLock<Facts>>,
-    native: OnceLock<(Result<Native, Error>, Duration)>,
+    native: OnceLock<(Result<Code, Error>, Duration)>,
 }
 
 impl Program {
@@ -80,10 +81,10 @@ impl Program {
     }
 
     /// Its native code, made now if it is not there.
-    pub(super) fn native(&self) -> Result<&Native, Error> {
+    pub(super) fn native(&self) -> Result<&Code, Error> {
         let (native, _) = self.shared.native.get_or_init(|| {
             let start = Instant::now();
-            let native = Native::compile(self.shared.module.ir(), self.engine().config());
+            let native = backend::compile(self.shared.module.ir(), self.engine().config());
             (native, start.elapsed())
         });
         native.as_ref().map_err(Clone::clone)

@@ -13,6 +13,9 @@ mod extended;
 mod integer;
 mod video;
 
+#[cfg(test)]
+mod tests;
+
 use crate::ir::{IntTy, PureOp};
 
 /// The destinations' values, in order; 0 for those that an operator does not have.

@@ -128,7 +128,7 @@ impl AddressMap {
     }
 }
 
-/// A stretch of host memory behind a window.
+/// A stretch of host memory behind a window. It begins at a multiple of 16 bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     /// Host address of offset 0.
@@ -159,7 +159,7 @@ pub struct View<'a> {
     pub address_bits: u32,
     /// The CTA's shared memory.
     pub shared: Window,
-    /// The thread's local memory.
+    /// The thread's local memory, as far as its frames reach.
     pub local: Window,
     /// The module's constants; only for reading.
     pub constant: Window,

@@ -20,6 +20,11 @@ impl Stop {
         self.0.store(1, Ordering::Relaxed);
     }
 
+    /// Takes it back. Nobody may be running under the flag.
+    pub fn lower(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
     /// Whether somebody asked.
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0

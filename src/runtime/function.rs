@@ -1,7 +1,8 @@
 //! Device functions, called from Rust.
 
 use super::args::{Arg, marshal};
-use super::call::call;
+use super::call::{Options, call};
+use super::cancel::Cancel;
 use super::engine::EngineKind;
 use super::instance::Instance;
 use super::module::Parameter;
@@ -10,6 +11,7 @@ use crate::error::Error;
 use crate::ir::{self, FuncId};
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 /// A device function of an [`Instance`], which it keeps alive, called with values of any type. Cloning it is cheap;
 /// several threads may call it at once.
@@ -17,13 +19,17 @@ use std::marker::PhantomData;
 pub struct AnyFunction {
     instance: Instance,
     id: FuncId,
-    kind: EngineKind,
+    options: Options,
 }
 
 impl AnyFunction {
     pub(super) fn new(instance: Instance, id: FuncId) -> Self {
-        let kind = instance.program().engine().config().kind;
-        AnyFunction { instance, id, kind }
+        let options = Options::new(&instance, id);
+        AnyFunction {
+            instance,
+            id,
+            options,
+        }
     }
 
     pub(super) fn ir(&self) -> &ir::Function {
@@ -53,7 +59,21 @@ impl AnyFunction {
     /// Has the given engine execute it, instead of the program's.
     #[must_use]
     pub fn engine(mut self, kind: EngineKind) -> Self {
-        self.kind = kind;
+        self.options.kind = kind;
+        self
+    }
+
+    /// How long a call may take, instead of the engine's limit; `None` for as long as it wants.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Option<Duration>) -> Self {
+        self.options.time_limit = limit;
+        self
+    }
+
+    /// Lets `cancel` end calls.
+    #[must_use]
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.options.cancel = Some(cancel.clone());
         self
     }
 
@@ -66,7 +86,7 @@ impl AnyFunction {
         let device = self.instance.device();
         let args = marshal(self.instance.ir(), ir, device, args.as_ref())?;
         let mut results = bytes(ir.return_bytes);
-        call(&self.instance, self.id, self.kind, &args, &mut results)?;
+        call(&self.instance, self.id, &self.options, &args, &mut results)?;
         Ok(ir
             .returns
             .iter()
@@ -113,9 +133,39 @@ impl<A: Args, R: Results> Function<A, R> {
         self
     }
 
+    /// How long a call may take, instead of the engine's limit; `None` for as long as it wants.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Option<Duration>) -> Self {
+        self.any = self.any.time_limit(limit);
+        self
+    }
+
+    /// Lets `cancel` end calls.
+    #[must_use]
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.any = self.any.cancel(cancel);
+        self
+    }
+
     /// The function without its types.
     pub fn any(&self) -> &AnyFunction {
         &self.any
+    }
+
+    /// Its native code, for the quickest calls: `unsafe extern "C" fn` of the types of its parameters and result
+    /// ([`Address`](super::Address)es as `u64`). `None` if it may fault, run without end or look at the machine (special
+    /// registers, module variables, shared or local memory), has parameters that are structures or several results, or
+    /// native code cannot be had.
+    ///
+    /// # Safety
+    /// Calling it is safe as long as a handle of the program lives, of this function for instance; there is nothing to
+    /// tell when it no longer does.
+    pub fn pointer(&self) -> Option<A::Pointer<R>> {
+        let any = &self.any;
+        let pointer = any.instance.program().native().ok()?.pointer(any.id)?;
+        const { assert!(size_of::<A::Pointer<R>>() == size_of::<*const u8>()) };
+        // SAFETY: `A::Pointer` is the type of a function pointer, and the types were checked against the function's.
+        Some(unsafe { std::mem::transmute_copy::<*const u8, A::Pointer<R>>(&pointer) })
     }
 
     /// Calls it as the only thread of the only block.
@@ -130,7 +180,7 @@ impl<A: Args, R: Results> Function<A, R> {
         call(
             &self.any.instance,
             self.any.id,
-            self.any.kind,
+            &self.any.options,
             &params,
             &mut results,
         )?;

@@ -2,6 +2,7 @@
 
 use super::backend::Runner;
 use super::call;
+use super::cancel::Cancel;
 use super::device::Snapshot;
 use super::engine::EngineKind;
 use super::instance::Instance;
@@ -92,10 +93,11 @@ impl Job {
             let job = Arc::clone(&job);
             pool.spawn(move || job.work())?;
         }
-        call::with_stack(&program, job.kernel, || job.work());
+        let calls = program.facts(job.kernel).calls;
+        call::with_stack(calls, || job.work());
         let failure = job.close();
         if let Some(error) = failure {
-            return Err(explain(error, &job.stop, launch, limit));
+            return Err(explain(error, &job.stop, launch.cancel.as_ref(), limit));
         }
         let threads: u64 = job.block.iter().map(|&n| u64::from(n)).product();
         Ok(Report {
@@ -183,8 +185,7 @@ impl Job {
                 local_bytes: config.local_bytes,
             },
         };
-        let runner =
-            Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
+        let runner = Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
         let function = &program.ir().functions[self.kernel.index()];
         let shared = function.shared_bytes + self.dynamic_shared;
         let scratch = Scratch::new(shared as usize, config.local_bytes as usize);
@@ -251,10 +252,15 @@ fn outranks(new: (u64, &Error), old: (u64, &Error)) -> bool {
 }
 
 /// Says of a time limit whose it was.
-fn explain(error: Error, stop: &Stop, launch: &Launch, limit: Option<Duration>) -> Error {
+pub(super) fn explain(
+    error: Error,
+    stop: &Stop,
+    cancel: Option<&Cancel>,
+    limit: Option<Duration>,
+) -> Error {
     match error {
         Error::Fault(fault) if fault.kind == FaultKind::TimeLimit && stop.is_raised() => {
-            let why = match (&launch.cancel, limit) {
+            let why = match (cancel, limit) {
                 (Some(cancel), _) if cancel.is_cancelled() => "cancelled".to_string(),
                 (_, Some(limit)) => format!("not done after {limit:?}"),
                 (_, None) => "stopped".to_string(),

@@ -172,10 +172,9 @@ impl Instance {
         if let Some(id) = found
             && module.functions[id.index()].kind == kind
         {
-            return match &self.program().facts(id).unsupported {
-                Some(unsupported) => Err(unsupported.clone().into()),
-                None => Ok(id),
-            };
+            let program = self.program();
+            program.require(id, program.engine().config().kind)?;
+            return Ok(id);
         }
         let available: Vec<String> = module
             .functions

@@ -1,7 +1,6 @@
 //! Kernels and their launches.
 
 use super::args::{Arg, marshal};
-use super::engine::EngineKind;
 use super::grid::Job;
 use super::instance::Instance;
 use super::launch::{Dim, Launch, Report};
@@ -61,10 +60,7 @@ impl Kernel {
         self.check_dimensions(&launch)?;
         let program = self.instance.program();
         let kind = launch.engine.unwrap_or(program.engine().config().kind);
-        match kind {
-            EngineKind::Native => drop(program.native()?),
-            EngineKind::Interpreter => {}
-        }
+        program.require(self.id, kind)?;
         let device = self.instance.device();
         let params = marshal(self.instance.ir(), self.ir(), device, args.as_ref())?;
         Job::new(&self.instance, self.id, kind, &launch, params).run(&launch)

@@ -20,6 +20,7 @@ mod launch;
 mod module;
 mod pool;
 mod program;
+mod ticker;
 mod value;
 mod variable;
 mod watchdog;

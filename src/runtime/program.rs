@@ -90,6 +90,20 @@ impl Program {
         native.as_ref().map_err(Clone::clone)
     }
 
+    /// Whether a function can be run by an engine of this kind.
+    pub(super) fn require(&self, function: FuncId, kind: EngineKind) -> Result<(), Error> {
+        if let Some(unsupported) = &self.facts(function).unsupported {
+            return Err(unsupported.clone().into());
+        }
+        match kind {
+            EngineKind::Interpreter => Ok(()),
+            EngineKind::Native => match backend::absent(self.ir(), function, self.native()?) {
+                Some(error) => Err(error),
+                None => Ok(()),
+            },
+        }
+    }
+
     pub(super) fn facts(&self, function: FuncId) -> &Facts {
         self.shared.facts[function.index()].get_or_init(|| Facts::of(self.ir(), function))
     }

@@ -146,6 +146,9 @@ impl<T: Pod> Value for ByValue<T> {
 pub trait Args: sealed::Sealed + 'static {
     #[doc(hidden)]
     const SHAPES: &'static [Shape];
+    /// Native code that takes these.
+    #[doc(hidden)]
+    type Pointer<R: Results>: Copy;
     #[doc(hidden)]
     fn store(self, buffer: &mut [u8], params: &[ir::Param]);
 }
@@ -154,12 +157,16 @@ pub trait Args: sealed::Sealed + 'static {
 pub trait Results: Sized + 'static {
     #[doc(hidden)]
     const SHAPES: &'static [Shape];
+    /// What native code gives; of no use for several results, for which there are no pointers.
+    #[doc(hidden)]
+    type Native;
     #[doc(hidden)]
     fn load(buffer: &[u8], params: &[ir::Param]) -> Self;
 }
 
 impl<V: Value> Results for V {
     const SHAPES: &'static [Shape] = &[V::SHAPE];
+    type Native = V::Native;
     fn load(buffer: &[u8], params: &[ir::Param]) -> Self {
         V::load(&buffer[range(&params[0])])
     }
@@ -170,12 +177,14 @@ macro_rules! tuples {
         impl<$($name: Value),*> sealed::Sealed for ($($name,)*) {}
         impl<$($name: Value),*> Args for ($($name,)*) {
             const SHAPES: &'static [Shape] = &[$($name::SHAPE),*];
+            type Pointer<Given: Results> = unsafe extern "C" fn($($name::Native),*) -> Given::Native;
             fn store(self, _buffer: &mut [u8], _params: &[ir::Param]) {
                 $(self.$index.store(&mut _buffer[range(&_params[$index])]);)*
             }
         }
         impl<$($name: Value),*> Results for ($($name,)*) {
             const SHAPES: &'static [Shape] = &[$($name::SHAPE),*];
+            type Native = ();
             fn load(_buffer: &[u8], _params: &[ir::Param]) -> Self {
                 ($($name::load(&_buffer[range(&_params[$index])]),)*)
             }

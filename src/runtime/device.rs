@@ -2,7 +2,8 @@
 
 use super::buffer::Buffer;
 use super::copy;
-use crate::error::{Error, Usage};
+use super::low_memory::LowMemory;
+use crate::error::{Error, Missing, Unsupported, Usage};
 use crate::machine::{self, AddressMap, Region};
 use bytemuck::Pod;
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceConfig {
     memory_limit: u64,
+    address_bits: u32,
 }
 
 impl Default for DeviceConfig {
@@ -20,6 +22,7 @@ impl Default for DeviceConfig {
     fn default() -> Self {
         DeviceConfig {
             memory_limit: 8 << 30,
+            address_bits: 64,
         }
     }
 }
@@ -30,6 +33,20 @@ impl DeviceConfig {
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = bytes;
         self
+    }
+
+    /// 64, or 32: all memory then lies where 32 bits reach, as modules with `.address_size 32` need it
+    /// ([`Module::address_bits`](super::Module::address_bits)). At most some 2.5 GiB are to be had there.
+    #[must_use]
+    pub fn address_bits(mut self, bits: u32) -> Self {
+        self.address_bits = bits;
+        self
+    }
+}
+
+impl DeviceConfig {
+    pub(super) fn bits(&self) -> u32 {
+        self.address_bits
     }
 }
 
@@ -80,8 +97,30 @@ impl Device {
     /// A device without any allocation.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where memory of the kind that is asked for cannot be had on this machine.
+    /// [`Error::Unsupported`] if 32-bit addresses are asked for and no memory can be had there on this machine.
+    /// [`Usage::Configuration`] for addresses of other widths than 32 and 64 bits.
     pub fn new(config: DeviceConfig) -> Result<Self, Error> {
+        match config.address_bits {
+            64 => {}
+            32 if LowMemory::zeroed(1).is_some() => {}
+            32 => {
+                return Err(Unsupported {
+                    wanted_by: "a device with 32-bit addresses".to_string(),
+                    missing: vec![Missing {
+                        what: "memory below 4 GiB, which cannot be had on this machine".to_string(),
+                        family: "",
+                        at: None,
+                    }],
+                }
+                .into());
+            }
+            bits => {
+                return Err(Usage::Configuration {
+                    problem: format!("device addresses have 32 or 64 bits, not {bits}"),
+                }
+                .into());
+            }
+        }
         Ok(Device {
             shared: Arc::new(Shared {
                 config,
@@ -154,7 +193,7 @@ impl Device {
         };
         let host = usize::try_from(occupied)
             .ok()
-            .and_then(machine::Buffer::try_zeroed)
+            .and_then(|bytes| Host::zeroed(bytes, self.shared.config.address_bits))
             .ok_or_else(|| full(self.memory_used() - occupied))?;
         Ok(Memory {
             host,
@@ -212,10 +251,33 @@ impl Device {
 /// Host memory that belongs to a device.
 #[derive(Debug)]
 pub(super) struct Memory {
-    host: machine::Buffer,
+    host: Host,
     bytes: u64,
     /// Gives the bytes back after `host` is freed.
     _account: Account,
+}
+
+#[derive(Debug)]
+enum Host {
+    Anywhere(machine::Buffer),
+    Low(LowMemory),
+}
+
+impl Host {
+    fn zeroed(bytes: usize, address_bits: u32) -> Option<Host> {
+        if address_bits == 32 {
+            LowMemory::zeroed(bytes).map(Host::Low)
+        } else {
+            machine::Buffer::try_zeroed(bytes).map(Host::Anywhere)
+        }
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        match self {
+            Host::Anywhere(buffer) => buffer.as_ptr(),
+            Host::Low(memory) => memory.as_ptr(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -313,5 +375,100 @@ impl Drop for Allocation {
         // Memory is freed after the table is unlocked.
         drop(table);
         drop((live, outdated));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device() -> Device {
+        Device::new(DeviceConfig::default()).unwrap()
+    }
+
+    #[test]
+    fn memory_is_mapped_while_handles_or_snapshots_live() {
+        let device = device();
+        let buffer = device.alloc_from(&[1u8, 2, 3]).unwrap();
+        let address = buffer.address().0;
+        let second = buffer.clone();
+        drop(buffer);
+        let snapshot = device.snapshot();
+        assert_eq!(snapshot.map.region(address + 2).map(|r| r.len), Some(3));
+        assert_eq!(snapshot.map.region(address + 3), None);
+        drop(second);
+        assert_eq!(device.snapshot().map.regions(), []);
+        assert_ne!(device.memory_used(), 0, "the snapshot keeps it");
+        drop(snapshot);
+        assert_eq!(device.memory_used(), 0);
+    }
+
+    #[test]
+    fn buffers_are_aligned_and_never_adjacent() {
+        let device = device();
+        let buffers: Vec<Buffer<u32>> =
+            (0..100).map(|_| device.alloc_zeroed(64).unwrap()).collect();
+        let mut addresses: Vec<u64> = buffers.iter().map(|b| b.address().0).collect();
+        addresses.sort_unstable();
+        assert!(addresses.iter().all(|a| a % 256 == 0));
+        assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] > 256));
+    }
+
+    #[test]
+    fn the_memory_limit_is_an_error() {
+        let device = Device::new(DeviceConfig::default().memory_limit(4096)).unwrap();
+        let kept = device.alloc_zeroed::<u64>(100).unwrap();
+        for elements in [1000, usize::MAX / 8, usize::MAX] {
+            let error = device.alloc_zeroed::<u64>(elements).unwrap_err();
+            let Error::Usage(usage) = error else {
+                panic!("{error}")
+            };
+            assert!(
+                matches!(*usage, Usage::OutOfMemory { limit: 4096, .. }),
+                "{usage}"
+            );
+        }
+        drop(kept);
+        device.alloc_zeroed::<u64>(300).unwrap();
+    }
+
+    #[test]
+    fn memory_that_the_host_lacks_is_an_error() {
+        let device = Device::new(DeviceConfig::default().memory_limit(u64::MAX)).unwrap();
+        let error = device
+            .alloc_zeroed::<u8>(isize::MAX as usize - 4096)
+            .unwrap_err();
+        assert!(error.to_string().contains("no room"), "{error}");
+        assert_eq!(device.memory_used(), 0);
+    }
+
+    #[test]
+    fn contents_are_copied_at_any_offset() {
+        let device = device();
+        let bytes: Vec<u8> = (0..100).collect();
+        let buffer = device.alloc_from(&bytes).unwrap();
+        for first in 0..20 {
+            for len in 0..40 {
+                let mut read = vec![0; len];
+                buffer.read_at(first, &mut read).unwrap();
+                assert_eq!(read, bytes[first..first + len]);
+            }
+        }
+        buffer.write_at(3, &[0xff; 10]).unwrap();
+        let after = buffer.to_vec().unwrap();
+        assert_eq!(after[..3], bytes[..3]);
+        assert_eq!(after[3..13], [0xff; 10]);
+        assert_eq!(after[13..], bytes[13..]);
+        assert!(buffer.write_at(91, &[0; 10]).is_err());
+        assert!(buffer.read_at(usize::MAX, &mut [0]).is_err());
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    fn thirty_two_bits_reach_all_memory_of_a_device_so_configured() {
+        let device = Device::new(DeviceConfig::default().address_bits(32)).unwrap();
+        let buffer = device.alloc_from(&[5u32; 1000]).unwrap();
+        assert!(buffer.address().0 + 4000 < 0xB000_0000);
+        assert_eq!(buffer.to_vec().unwrap(), [5; 1000]);
     }
 }

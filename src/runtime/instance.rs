@@ -29,6 +29,15 @@ struct Shared {
 impl Instance {
     pub(super) fn new(program: &Program, device: &Device) -> Result<Self, Error> {
         let module = program.ir();
+        if module.address_bits == 32 && device.config().bits() != 32 {
+            return Err(Usage::Configuration {
+                problem: format!(
+                    "module `{}` has `.address_size 32`: its device must be configured for 32-bit addresses",
+                    module.source.name()
+                ),
+            }
+            .into());
+        }
         let globals = device.memory(module.global_bytes)?;
         let constants = device.memory(u64::from(module.const_bytes))?;
         let base = globals.address();

@@ -17,6 +17,7 @@ mod grid;
 mod instance;
 mod kernel;
 mod launch;
+mod low_memory;
 mod module;
 mod pool;
 mod program;

@@ -45,6 +45,11 @@ impl Module {
         &self.ir.warnings
     }
 
+    /// 32 or 64: `.address_size`. The [`DeviceConfig`](super::DeviceConfig) of its device must say the same, or 32.
+    pub fn address_bits(&self) -> u32 {
+        self.ir.address_bits
+    }
+
     /// The text.
     pub fn source(&self) -> &Arc<Source> {
         &self.ir.source

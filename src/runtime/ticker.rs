@@ -202,3 +202,49 @@ impl Slots {
         used
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait_for(stop: &Stop) {
+        let start = Instant::now();
+        while !stop.is_raised() {
+            assert!(start.elapsed() < Duration::from_secs(20), "not raised");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_long_call_is_stopped_and_the_next_is_not() {
+        let slot = Slot::new().unwrap();
+        let limit = Duration::from_millis(40);
+        let start = Instant::now();
+        let call = slot.enter(limit);
+        wait_for(slot.stop());
+        assert!(start.elapsed() >= limit);
+        drop(call);
+        let _next = slot.enter(Duration::from_secs(3600));
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(!slot.stop().is_raised());
+    }
+
+    #[test]
+    fn many_short_calls_are_left_alone() {
+        let slot = Slot::new().unwrap();
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(1200) {
+            let _call = slot.enter(Duration::from_millis(600));
+            assert!(!slot.stop().is_raised());
+        }
+    }
+
+    #[test]
+    fn a_call_wakes_the_sleeping_ticker() {
+        let slot = Slot::new().unwrap();
+        drop(slot.enter(Duration::from_secs(1)));
+        std::thread::sleep(TICK * (PATIENCE + 20));
+        let _call = slot.enter(Duration::from_millis(20));
+        wait_for(slot.stop());
+    }
+}

@@ -101,3 +101,46 @@ impl Watchdog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raised_within(stop: &Stop, limit: Duration) -> bool {
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if stop.is_raised() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        stop.is_raised()
+    }
+
+    #[test]
+    fn flags_are_raised_in_time_also_behind_a_later_deadline() {
+        let late = Arc::new(Stop::new());
+        let _late = watch(&late, Duration::from_secs(3600)).unwrap();
+        let early = Arc::new(Stop::new());
+        let start = Instant::now();
+        let _early = watch(&early, Duration::from_millis(30)).unwrap();
+        assert!(raised_within(&early, Duration::from_secs(20)));
+        assert!(start.elapsed() >= Duration::from_millis(30));
+        assert!(!late.is_raised());
+    }
+
+    #[test]
+    fn nothing_is_raised_after_the_watch_is_over() {
+        let stop = Arc::new(Stop::new());
+        drop(watch(&stop, Duration::from_millis(20)).unwrap());
+        assert!(!raised_within(&stop, Duration::from_millis(80)));
+        assert_eq!(Arc::strong_count(&stop), 1);
+    }
+
+    #[test]
+    fn a_limit_past_the_end_of_time_is_none() {
+        let stop = Arc::new(Stop::new());
+        let _watch = watch(&stop, Duration::MAX).unwrap();
+        assert!(!stop.is_raised());
+    }
+}

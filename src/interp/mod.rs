@@ -1,18 +1,25 @@
-//! The reference engine: executes IR one thread after another, by what `semantics` says.
+//! The reference engine: executes IR one thread after another, by what [`semantics`](crate::semantics) says.
 //!
 //! An [`Interpreter`] is made of a module once and shared by all workers; it decodes each function when it is first
-//! entered. Everything that a CTA changes lies in its [`Scratch`] and in global memory.
-//!
-//! # What the engines agree on
-//! * Shared memory (static and dynamic) is zero when a CTA begins.
-//! * Threads of a CTA run in order of their linear index, `x` fastest, each to its end.
+//! entered. Everything that a CTA changes lies in its [`Scratch`] and in global memory. What both engines agree on
+//! stands in [`machine`](crate::machine).
 
+mod code;
+mod cta;
+mod memory;
+mod special;
+mod thread;
 mod trace;
 
 pub use trace::{NoTrace, Step, Trace};
 
 use crate::ir::{FuncId, Module};
-use crate::machine::{Fault, FaultKind, Launch, Scratch};
+use crate::machine::memory::Window;
+use crate::machine::{Fault, Launch, Scratch};
+use code::Code;
+use cta::Cta;
+use std::sync::OnceLock;
+use thread::{End, Thread};
 
 /// Runs one CTA of a kernel. `block` is its `%ctaid`. Without trace; see [`Interpreter::run_block`].
 ///
@@ -51,51 +58,97 @@ pub fn call(
 #[derive(Debug)]
 pub struct Interpreter<'m> {
     module: &'m Module,
+    code: Box<[OnceLock<Code>]>,
 }
 
 impl<'m> Interpreter<'m> {
     /// Of a module.
     pub fn new(module: &'m Module) -> Self {
-        Interpreter { module }
+        Interpreter {
+            module,
+            code: module.functions.iter().map(|_| OnceLock::new()).collect(),
+        }
     }
 
-    /// Runs one CTA of a kernel. `block` is its `%ctaid`; `trace` sees each instruction. The shared memory of
-    /// `scratch` holds at least the kernel's static and the launch's dynamic bytes. Gives the number of executed
-    /// instructions, those that their guard switched off included.
+    /// Runs one CTA of a kernel. `block` is its `%ctaid`; `trace` sees each instruction. `scratch` holds at least the
+    /// kernel's static and the launch's dynamic shared memory, and [`Limits::local_bytes`] of local memory. Gives the
+    /// number of executed instructions of the IR, with those that their guard switched off and the ways out of blocks.
+    ///
+    /// [`Limits::local_bytes`]: crate::machine::Limits::local_bytes
     ///
     /// # Errors
     /// What a thread did wrong.
     pub fn run_block(
         &self,
         kernel: FuncId,
-        _launch: &Launch<'_>,
-        _scratch: &Scratch,
+        launch: &Launch<'_>,
+        scratch: &Scratch,
         block: [u32; 3],
-        _trace: &mut impl Trace,
+        trace: &mut impl Trace,
     ) -> Result<u64, Fault> {
-        Err(self.unbuilt(kernel).by(block, [0; 3]))
+        let mut params = aligned(launch.params);
+        let param = Window {
+            base: params.as_mut_ptr().cast(),
+            len: launch.params.len() as u64,
+        };
+        let cta = Cta::new(self, kernel, launch, scratch, param, block);
+        let mut thread = Thread::new(&cta);
+        let mut steps = 0;
+        let [nx, ny, nz] = launch.block;
+        let mut linear = 0;
+        for z in 0..nz {
+            for y in 0..ny {
+                for x in 0..nx {
+                    thread.start(&cta, kernel, linear, [x, y, z])?;
+                    thread.run(&cta, trace)?;
+                    steps += thread.steps();
+                    linear = linear.wrapping_add(1);
+                }
+            }
+        }
+        Ok(steps)
     }
 
     /// Calls a device function from the host. `args` and `results` are laid out by
-    /// [`Param::offset`](crate::ir::Param::offset), little-endian. Gives the number of executed instructions.
+    /// [`Param::offset`](crate::ir::Param::offset), little-endian. If the function ends by `exit`, the results are 0.
+    /// Gives the number of executed instructions, as [`Interpreter::run_block`] does.
     ///
     /// # Errors
     /// What it did wrong.
     pub fn call(
         &self,
         function: FuncId,
-        _launch: &Launch<'_>,
-        _scratch: &Scratch,
-        _args: &[u8],
-        _results: &mut [u8],
-        _trace: &mut impl Trace,
+        launch: &Launch<'_>,
+        scratch: &Scratch,
+        args: &[u8],
+        results: &mut [u8],
+        trace: &mut impl Trace,
     ) -> Result<u64, Fault> {
-        Err(self.unbuilt(function))
+        let cta = Cta::new(self, function, launch, scratch, Window::EMPTY, [0; 3]);
+        let mut thread = Thread::new(&cta);
+        thread.start(&cta, function, 0, [0; 3])?;
+        thread.set_params(args);
+        match thread.run(&cta, trace)? {
+            End::Returned => thread.results(self.code(function), results),
+            End::Exited => results.fill(0),
+        }
+        Ok(thread.steps())
     }
 
-    fn unbuilt(&self, function: FuncId) -> Fault {
-        let span = self.module.functions[function.index()].span;
-        Fault::new(FaultKind::Trap, self.module, function, span, u32::MAX)
-            .detail("the interpreter is not built yet")
+    /// A function's code, decoded when it is first asked for.
+    fn code(&self, function: FuncId) -> &Code {
+        self.code[function.index()].get_or_init(|| Code::new(self.module, function))
     }
+}
+
+/// A copy of a kernel's parameters that begins where a window may.
+fn aligned(params: &[u8]) -> Vec<u128> {
+    params
+        .chunks(16)
+        .map(|chunk| {
+            let mut whole = [0; 16];
+            whole[..chunk.len()].copy_from_slice(chunk);
+            u128::from_ne_bytes(whole)
+        })
+        .collect()
 }

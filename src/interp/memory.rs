@@ -1,0 +1,187 @@
+//! Loads, stores and addresses.
+
+use super::code::{Anchor, Load, Place, Store};
+use super::cta::Cta;
+use super::thread::{Frame, Thread, Wrong, little_endian};
+use crate::ir::memory::{Base, Space, Var};
+use crate::ir::{Function, Inst, Kind};
+use crate::machine::memory::{self, Window};
+use crate::machine::{Access, FaultKind, Nearest};
+
+/// An access: where, how many bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Reached {
+    pub space: Space,
+    pub address: u64,
+    pub bytes: u32,
+}
+
+fn wrong(kind: FaultKind, reached: Reached) -> Box<Wrong> {
+    Box::new(Wrong {
+        kind,
+        detail: None,
+        access: Some(reached),
+    })
+}
+
+impl<'a> Thread<'a> {
+    /// What an address counts from.
+    #[inline]
+    pub fn anchor(&self, cta: &Cta<'_>, frame: &Frame<'_>, anchor: Anchor) -> u64 {
+        match anchor {
+            Anchor::Reg(reg) => self.get(frame, reg),
+            Anchor::Zero => 0,
+            Anchor::Globals => cta.launch.globals,
+            Anchor::DynamicShared => cta.static_shared,
+            Anchor::Local => frame.local,
+        }
+    }
+
+    /// `ld`
+    pub fn load(
+        &mut self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        load: &Load,
+    ) -> Result<(), Box<Wrong>> {
+        let size = usize::from(load.bytes);
+        let place = self.find(cta, frame, &load.place, load.access)?;
+        for (i, dst) in load.dsts.iter().enumerate() {
+            let Some(dst) = dst else {
+                continue;
+            };
+            let value = match place {
+                // SAFETY: `find` has checked all elements and their alignment; whoever runs the launch keeps its memory alive.
+                Found::Memory(pointer) => unsafe {
+                    memory::load(pointer.wrapping_add(i * size), load.bytes)
+                },
+                Found::Frame(start) => little_endian(&self.bytes[start + i * size..][..size]),
+            };
+            let value = if load.signed {
+                let shift = 64 - 8 * u32::from(load.bytes);
+                ((value << shift) as i64 >> shift) as u64
+            } else {
+                value
+            };
+            self.set(frame, dst.reg, value & dst.mask);
+        }
+        Ok(())
+    }
+
+    /// `st`
+    pub fn store(
+        &mut self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        store: &Store,
+    ) -> Result<(), Box<Wrong>> {
+        let size = usize::from(store.bytes);
+        let place = self.find(cta, frame, &store.place, store.access)?;
+        for (i, src) in store.srcs.iter().enumerate() {
+            let value = self.value(frame, *src);
+            match place {
+                // SAFETY: as in `load`; the access was checked for writing.
+                Found::Memory(pointer) => unsafe {
+                    memory::store(pointer.wrapping_add(i * size), store.bytes, value);
+                },
+                Found::Frame(start) => self.bytes[start + i * size..][..size]
+                    .copy_from_slice(&value.to_le_bytes()[..size]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks an access.
+    #[inline]
+    fn find(
+        &self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        place: &Place,
+        access: Access,
+    ) -> Result<Found, Box<Wrong>> {
+        match *place {
+            Place::Window {
+                space,
+                base,
+                offset,
+            } => {
+                let address = self.anchor(cta, frame, base).wrapping_add(offset);
+                match self.view.access(space, address, access) {
+                    Ok(pointer) => Ok(Found::Memory(pointer)),
+                    Err(kind) => Err(wrong(
+                        kind,
+                        Reached {
+                            space,
+                            address,
+                            bytes: access.bytes,
+                        },
+                    )),
+                }
+            }
+            Place::Frame(start) => Ok(Found::Frame(frame.bytes + start)),
+            Place::Wrong { kind, offset } => Err(wrong(
+                kind,
+                Reached {
+                    space: Space::Param,
+                    address: offset,
+                    bytes: access.bytes,
+                },
+            )),
+        }
+    }
+}
+
+/// Where an access that is right goes.
+#[derive(Clone, Copy)]
+enum Found {
+    Memory(*mut u8),
+    /// Offset in [`Thread::bytes`].
+    Frame(usize),
+}
+
+/// Zeroes a window from `start` on.
+pub(super) fn zero(window: Window, start: u64) {
+    let len = window.len.saturating_sub(start) as usize;
+    // SAFETY: the window is memory that only this CTA, or this thread, uses; `start + len` is its end.
+    unsafe { std::ptr::write_bytes(window.base.wrapping_add(start as usize), 0, len) }
+}
+
+/// The parameter that a wrong access by name meant, where parameters are not a window.
+pub(super) fn parameter(function: &Function, inst: &Inst, wrong: &Wrong) -> Option<Nearest> {
+    let at = wrong.access?;
+    let base = match &inst.kind {
+        Kind::Load(load) => load.addr.base,
+        Kind::Store(store) => store.addr.base,
+        Kind::Pure(_)
+        | Kind::AddressOf(_)
+        | Kind::FunctionAddress { .. }
+        | Kind::Special { .. }
+        | Kind::Call(_)
+        | Kind::Hint { .. }
+        | Kind::Unsupported => return None,
+    };
+    let Base::Var(var) = base else {
+        return None;
+    };
+    let (name, offset, size) = match var {
+        Var::Param(i) => {
+            let param = &function.params[i as usize];
+            (&param.name, param.offset, param.ty.size)
+        }
+        Var::Return(i) => {
+            let param = &function.returns[i as usize];
+            (&param.name, param.offset, param.ty.size)
+        }
+        Var::Frame(i) => {
+            let var = &function.frame[i as usize];
+            (&var.name, var.offset, var.ty.size)
+        }
+        Var::Module(_) | Var::Local(_) => return None,
+    };
+    Some(Nearest {
+        what: format!("parameter `{name}`"),
+        offset: (at.address as i64).wrapping_sub(offset.into()),
+        size: size.into(),
+    })
+}

@@ -1,0 +1,559 @@
+//! A thread: its frames, its registers, and the loop that executes them.
+//!
+//! All state of a thread lies in [`Thread`], so that it can be left between two steps and taken up again.
+
+use super::code::{Call, Code, Slot, Src, Target, What};
+use super::cta::Cta;
+use super::{Step, Trace, memory, special};
+use crate::ir::control::{CallType, Callee};
+use crate::ir::{FuncId, Function, FunctionKind, Kind, Reg};
+use crate::machine::{Fault, FaultKind, View, window};
+use crate::semantics;
+use smallvec::SmallVec;
+
+/// Steps between two looks at the stop flag.
+const POLL: u64 = 4096;
+
+/// Most bytes that registers and parameters of all frames of a thread take. More is a stack overflow, whatever the
+/// depth.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Most sources of a pure instruction: a `mov.b64` of eight bytes.
+const SOURCES: usize = 8;
+
+/// An active call, or what the thread began with.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a> {
+    pub code: &'a Code,
+    /// The step to execute next; in a frame that waits for a call, the one after the call.
+    next: usize,
+    /// Where its registers begin.
+    regs: usize,
+    /// Where its buffers of parameters begin.
+    pub bytes: usize,
+    /// Where its local memory begins.
+    pub local: u64,
+    /// Where its caller's local memory ends.
+    caller_local: u64,
+}
+
+/// A thread.
+pub(super) struct Thread<'a> {
+    /// `%tid`
+    index: [u32; 3],
+    /// Its linear index in the CTA.
+    linear: u32,
+    /// The innermost call last.
+    frames: Vec<Frame<'a>>,
+    regs: Vec<u64>,
+    pub bytes: Vec<u8>,
+    pub view: View<'a>,
+    /// Steps executed.
+    steps: u64,
+    /// The number of steps at which to look at the limits next.
+    poll: u64,
+}
+
+/// How a thread ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The function that it began with returned.
+    Returned,
+    /// `exit`, at any depth.
+    Exited,
+}
+
+/// What comes after a step.
+enum Next {
+    /// The following step.
+    Following,
+    /// That step.
+    Step(usize),
+    /// What the innermost frame says, if there is one.
+    Frame,
+    /// Nothing.
+    Exit,
+}
+
+/// What a step did wrong.
+pub(super) struct Wrong {
+    pub kind: FaultKind,
+    pub detail: Option<String>,
+    /// Space, address and size of an access.
+    pub access: Option<memory::Reached>,
+}
+
+impl Wrong {
+    fn new(kind: FaultKind, detail: impl Into<String>) -> Box<Self> {
+        Box::new(Wrong {
+            kind,
+            detail: Some(detail.into()),
+            access: None,
+        })
+    }
+}
+
+impl Src {
+    /// Its value.
+    #[inline]
+    pub fn read(self, regs: &[u64]) -> u64 {
+        match self {
+            Src::Reg(reg, mask) => regs[reg.index()] & mask,
+            Src::Imm(value) => value,
+        }
+    }
+}
+
+impl<'a> Thread<'a> {
+    /// A thread that has not begun.
+    pub fn new(cta: &Cta<'a>) -> Self {
+        Thread {
+            index: [0; 3],
+            linear: 0,
+            frames: Vec::new(),
+            regs: Vec::new(),
+            bytes: Vec::new(),
+            view: cta.view,
+            steps: 0,
+            poll: 0,
+        }
+    }
+
+    /// Puts it at the beginning of `function`, with parameters of 0, as thread `index` of the CTA.
+    pub fn start(
+        &mut self,
+        cta: &Cta<'a>,
+        function: FuncId,
+        linear: u32,
+        index: [u32; 3],
+    ) -> Result<(), Fault> {
+        self.index = index;
+        self.linear = linear;
+        self.frames.clear();
+        self.regs.clear();
+        self.bytes.clear();
+        self.view = cta.view;
+        self.steps = 0;
+        self.poll = 0;
+        self.enter(cta, function).map_err(|wrong| {
+            let module = cta.module();
+            let span = module.functions[function.index()].span;
+            let fault = Fault::new(wrong.kind, module, function, span, u32::MAX);
+            self.tell(cta, *wrong, fault)
+        })
+    }
+
+    /// Sets the parameters of the function that it begins with.
+    pub fn set_params(&mut self, args: &[u8]) {
+        if let Some(frame) = self.frames.first().copied() {
+            let len = args.len().min(frame.code.returns_start);
+            self.bytes[..len].copy_from_slice(&args[..len]);
+            self.params_to_regs(&frame);
+        }
+    }
+
+    /// The return parameters of the function that it began with, of which `code` is the code, after it returned.
+    pub fn results(&self, code: &Code, results: &mut [u8]) {
+        let returned = &self.bytes[code.returns_start..][..code.return_bytes];
+        let len = results.len().min(returned.len());
+        results[..len].copy_from_slice(&returned[..len]);
+    }
+
+    /// Steps executed since it began.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Executes steps until the thread ends.
+    pub fn run<T: Trace>(&mut self, cta: &Cta<'a>, trace: &mut T) -> Result<End, Fault> {
+        while let Some(frame) = self.frames.last().copied() {
+            let mut step = frame.next;
+            loop {
+                let next = if T::ENABLED {
+                    self.traced(cta, &frame, step, trace)
+                } else {
+                    self.step(cta, &frame, step)
+                };
+                match next {
+                    Ok(Next::Following) => step += 1,
+                    Ok(Next::Step(to)) => step = to,
+                    Ok(Next::Frame) => break,
+                    Ok(Next::Exit) => return Ok(End::Exited),
+                    Err(wrong) => return Err(self.fault(cta, &frame, step, *wrong)),
+                }
+            }
+        }
+        Ok(End::Returned)
+    }
+
+    #[inline(always)]
+    fn step(&mut self, cta: &Cta<'a>, frame: &Frame<'a>, index: usize) -> Result<Next, Box<Wrong>> {
+        if self.steps >= self.poll {
+            self.look_at_limits(cta)?;
+        }
+        self.steps += 1;
+        let step = &frame.code.steps[index];
+        let regs = &mut self.regs[frame.regs..];
+        if let Some(guard) = step.guard
+            && (regs[guard.reg.index()] != 0) == guard.negated
+        {
+            return Ok(Next::Following);
+        }
+        match &step.what {
+            What::Pure { op, srcs, dsts } => {
+                let mut values = [0; SOURCES];
+                for (value, src) in values.iter_mut().zip(srcs) {
+                    *value = src.read(regs);
+                }
+                let results = semantics::eval(*op, cta.module().address_bits, &values);
+                for (dst, result) in dsts.iter().zip(results) {
+                    if let Some(reg) = dst {
+                        regs[reg.index()] = result;
+                    }
+                }
+            }
+            What::Load(load) => self.load(cta, frame, load)?,
+            What::Store(store) => self.store(cta, frame, store)?,
+            What::Address { dst, base, offset } => {
+                let address = self.anchor(cta, frame, *base).wrapping_add(*offset);
+                self.set(frame, dst.reg, address & dst.mask);
+            }
+            What::Constant { dst, value } => regs[dst.reg.index()] = value & dst.mask,
+            What::Special { dst, special } => {
+                let value = special::value(*special, cta, self.index, self.linear);
+                regs[dst.reg.index()] = value & dst.mask;
+            }
+            What::Call(call) => {
+                self.call(cta, frame, index, call)?;
+                return Ok(Next::Frame);
+            }
+            What::Nothing => {}
+            What::Unsupported => {
+                return Err(Wrong::new(FaultKind::Trap, "unsupported instruction"));
+            }
+            What::Jump(to) => return Ok(Next::Step(*to)),
+            What::Branch { cond, then, other } => {
+                let taken = regs[cond.index()] != 0;
+                return Ok(Next::Step(if taken { *then } else { *other }));
+            }
+            What::Table { index, targets } => {
+                let index = index.read(regs);
+                return match targets.get(index as usize) {
+                    Some(to) => Ok(Next::Step(*to)),
+                    None => Err(Wrong::new(
+                        FaultKind::BadCall,
+                        format!("index {index} into a table of {}", targets.len()),
+                    )),
+                };
+            }
+            What::Return => {
+                self.leave();
+                return Ok(Next::Frame);
+            }
+            What::Exit => return Ok(Next::Exit),
+            What::Trap => {
+                return Err(Box::new(Wrong {
+                    kind: FaultKind::Trap,
+                    detail: None,
+                    access: None,
+                }));
+            }
+        }
+        Ok(Next::Following)
+    }
+
+    /// Ends the thread where the launch's time is up or its steps are spent.
+    #[cold]
+    fn look_at_limits(&mut self, cta: &Cta<'_>) -> Result<(), Box<Wrong>> {
+        let limits = &cta.launch.limits;
+        if limits.stop.is_raised() {
+            return Err(Wrong::new(FaultKind::TimeLimit, "stopped"));
+        }
+        if self.steps >= limits.steps {
+            let detail = format!("{} instructions in one thread", limits.steps);
+            return Err(Wrong::new(FaultKind::TimeLimit, detail));
+        }
+        self.poll = self.steps.saturating_add(POLL).min(limits.steps);
+        Ok(())
+    }
+
+    /// A register of the frame.
+    #[inline]
+    pub fn get(&self, frame: &Frame<'_>, reg: Reg) -> u64 {
+        self.regs[frame.regs + reg.index()]
+    }
+
+    /// Sets a register of the frame.
+    #[inline]
+    pub fn set(&mut self, frame: &Frame<'_>, reg: Reg, value: u64) {
+        self.regs[frame.regs + reg.index()] = value;
+    }
+
+    /// The value of a source.
+    #[inline]
+    pub fn value(&self, frame: &Frame<'_>, src: Src) -> u64 {
+        src.read(&self.regs[frame.regs..])
+    }
+
+    /// `call`: a new frame with its parameters set.
+    fn call(
+        &mut self,
+        cta: &Cta<'a>,
+        frame: &Frame<'a>,
+        step: usize,
+        call: &Call,
+    ) -> Result<(), Box<Wrong>> {
+        let callee = self.callee(cta, frame, step, call)?;
+        self.enter(cta, callee)?;
+        let depth = self.frames.len();
+        self.frames[depth - 2].next = step + 1;
+        let new = self.frames[depth - 1];
+        for (slot, param) in call.args.iter().zip(&new.code.params) {
+            let to = new.bytes + param.start;
+            match *slot {
+                Slot::Value(src) => {
+                    let value = self.value(frame, src).to_le_bytes();
+                    let len = param.len.min(value.len());
+                    self.bytes[to..][..len].copy_from_slice(&value[..len]);
+                }
+                Slot::Frame(from) => {
+                    let start = frame.bytes + from.start;
+                    let len = param.len.min(from.len);
+                    self.bytes.copy_within(start..start + len, to);
+                }
+                Slot::KernelParam(from) => {
+                    let given = cta.launch.params.get(from.start..).unwrap_or(&[]);
+                    let len = param.len.min(from.len).min(given.len());
+                    self.bytes[to..][..len].copy_from_slice(&given[..len]);
+                }
+                Slot::Sink => {}
+            }
+        }
+        self.params_to_regs(&new);
+        Ok(())
+    }
+
+    /// The function that a call means.
+    fn callee(
+        &self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        step: usize,
+        call: &Call,
+    ) -> Result<FuncId, Box<Wrong>> {
+        let module = cta.module();
+        let (id, ty) = match call.callee {
+            Target::Direct(id) => (id, None),
+            Target::Indirect(src) => {
+                let address = self.value(frame, src);
+                let id = window::function_index(address, module.address_bits)
+                    .filter(|index| (*index as usize) < module.functions.len())
+                    .map(FuncId)
+                    .ok_or_else(|| {
+                        let detail = format!("{address:#x} is not the address of a function");
+                        Wrong::new(FaultKind::BadCall, detail)
+                    })?;
+                let caller = &module.functions[frame.code.function.index()];
+                (id, indirect_type(frame.code, caller, step))
+            }
+        };
+        let function = &module.functions[id.index()];
+        if function.kind == FunctionKind::Kernel || ty.is_some_and(|ty| !has_type(function, ty)) {
+            let detail = format!("`{}` is not of the type that the call says", function.name);
+            return Err(Wrong::new(FaultKind::BadCall, detail));
+        }
+        if !function.defined {
+            let detail = format!("`{}` has no body", function.name);
+            return Err(Wrong::new(FaultKind::BadCall, detail));
+        }
+        Ok(id)
+    }
+
+    /// A new frame at the beginning of `function`; or why there is no room for it.
+    fn enter(&mut self, cta: &Cta<'a>, function: FuncId) -> Result<(), Box<Wrong>> {
+        let overflow = |detail: String| Err(Wrong::new(FaultKind::StackOverflow, detail));
+        let code = cta.code(function);
+        let limits = &cta.launch.limits;
+        if self.frames.len() > limits.call_depth as usize {
+            return overflow(format!("more than {} nested calls", limits.call_depth));
+        }
+        let caller_local = self.view.local.len;
+        let mut local = caller_local;
+        if code.local_bytes > 0 {
+            local = local.next_multiple_of(code.local_align);
+            let end = local + code.local_bytes;
+            if end > cta.local.len {
+                return overflow(format!(
+                    "{end} bytes of local memory wanted, there are {}",
+                    cta.local.len
+                ));
+            }
+            self.view.local.len = end;
+            memory::zero(self.view.local, local);
+        }
+        let regs = self.regs.len();
+        let bytes = self.bytes.len();
+        if 8 * (regs + code.regs) + bytes + code.bytes > STACK_BYTES {
+            return overflow(format!("more than {STACK_BYTES} bytes of registers"));
+        }
+        self.regs.resize(regs + code.regs, 0);
+        self.bytes.resize(bytes + code.bytes, 0);
+        self.frames.push(Frame {
+            code,
+            next: 0,
+            regs,
+            bytes,
+            local,
+            caller_local,
+        });
+        Ok(())
+    }
+
+    /// Ends the innermost frame; hands its return parameters to its caller, if there is one.
+    fn leave(&mut self) {
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        for (slice, dst) in &frame.code.return_regs {
+            let value = self.get(&frame, dst.reg).to_le_bytes();
+            let len = slice.len.min(value.len());
+            self.bytes[frame.bytes + slice.start..][..len].copy_from_slice(&value[..len]);
+        }
+        let Some(caller) = self.frames.last().copied() else {
+            return;
+        };
+        if let What::Call(call) = &caller.code.steps[caller.next - 1].what {
+            for (slot, slice) in call.results.iter().zip(&frame.code.returns) {
+                let from = frame.bytes + slice.start;
+                match *slot {
+                    Slot::Value(Src::Reg(reg, mask)) => {
+                        let value = little_endian(&self.bytes[from..][..slice.len]);
+                        self.set(&caller, reg, value & mask);
+                    }
+                    Slot::Frame(to) => {
+                        let len = slice.len.min(to.len);
+                        self.bytes
+                            .copy_within(from..from + len, caller.bytes + to.start);
+                    }
+                    Slot::Value(Src::Imm(_)) | Slot::KernelParam(_) | Slot::Sink => {}
+                }
+            }
+        }
+        self.regs.truncate(frame.regs);
+        self.bytes.truncate(frame.bytes);
+        self.view.local.len = frame.caller_local;
+    }
+
+    /// Gives the `.reg` parameters of a new frame their values.
+    fn params_to_regs(&mut self, frame: &Frame<'_>) {
+        for (slice, dst) in &frame.code.param_regs {
+            let value = little_endian(&self.bytes[frame.bytes + slice.start..][..slice.len]);
+            self.set(frame, dst.reg, value & dst.mask);
+        }
+    }
+
+    /// A step, shown to `trace`.
+    fn traced<T: Trace>(
+        &mut self,
+        cta: &Cta<'a>,
+        frame: &Frame<'a>,
+        index: usize,
+        trace: &mut T,
+    ) -> Result<Next, Box<Wrong>> {
+        let function = &cta.module().functions[frame.code.function.index()];
+        let inst = frame.code.inst(function, index);
+        let depth = self.frames.len() as u32 - 1;
+        let mut reads: SmallVec<[(Reg, u64); 8]> = SmallVec::new();
+        let mut writes: SmallVec<[(Reg, u64); 8]> = SmallVec::new();
+        let mut executed = true;
+        match inst {
+            Some(inst) => {
+                inst.uses(|reg| reads.push((reg, self.get(frame, reg))));
+                if let Some(guard) = inst.guard {
+                    executed = (self.get(frame, guard.reg) != 0) != guard.negated;
+                }
+            }
+            None => {
+                let block = function.block(frame.code.sites[index].block);
+                let decides = block.terminator.uses();
+                reads.extend(decides.map(|reg| (reg, self.get(frame, reg))));
+            }
+        }
+        let next = self.step(cta, frame, index);
+        if let (Some(inst), true, Ok(Next::Following)) = (inst, executed, &next) {
+            inst.defs(|reg| writes.push((reg, self.get(frame, reg))));
+        }
+        let (span, location) = frame.code.place(function, index);
+        trace.step(&Step {
+            function: frame.code.function,
+            span,
+            location,
+            block: cta.block,
+            thread: self.index,
+            depth,
+            executed,
+            reads: &reads,
+            writes: &writes,
+        });
+        next
+    }
+
+    /// The fault of a step.
+    #[cold]
+    fn fault(&self, cta: &Cta<'_>, frame: &Frame<'_>, step: usize, wrong: Wrong) -> Fault {
+        let module = cta.module();
+        let id = frame.code.function;
+        let function = &module.functions[id.index()];
+        let (span, location) = frame.code.place(function, step);
+        let fault = Fault::new(wrong.kind, module, id, span, location);
+        let inst = frame.code.inst(function, step);
+        let parameter = inst.and_then(|inst| memory::parameter(function, inst, &wrong));
+        let mut fault = self.tell(cta, wrong, fault);
+        if parameter.is_some() {
+            fault.nearest = parameter;
+        }
+        fault
+    }
+
+    /// Adds what is known about a fault.
+    fn tell(&self, cta: &Cta<'_>, wrong: Wrong, fault: Fault) -> Fault {
+        let mut fault = fault.by(cta.block, self.index);
+        if let Some(at) = wrong.access {
+            fault = fault.accessing(&self.view, at.space, at.address, at.bytes);
+        }
+        fault.detail = wrong.detail;
+        fault
+    }
+}
+
+/// The type that an indirect call gives.
+fn indirect_type<'f>(code: &Code, caller: &'f Function, step: usize) -> Option<&'f CallType> {
+    match &code.inst(caller, step)?.kind {
+        Kind::Call(call) => match &call.callee {
+            Callee::Indirect { ty, .. } => Some(ty),
+            Callee::Direct(_) => None,
+        },
+        Kind::Pure(_)
+        | Kind::Load(_)
+        | Kind::Store(_)
+        | Kind::AddressOf(_)
+        | Kind::FunctionAddress { .. }
+        | Kind::Special { .. }
+        | Kind::Hint { .. }
+        | Kind::Unsupported => None,
+    }
+}
+
+/// Whether parameters and return parameters are those of `ty`.
+fn has_type(function: &Function, ty: &CallType) -> bool {
+    function.params.iter().map(|p| &p.ty).eq(&ty.params)
+        && function.returns.iter().map(|p| &p.ty).eq(&ty.returns)
+}
+
+/// The first eight bytes, or as many as there are, as a number.
+pub(super) fn little_endian(bytes: &[u8]) -> u64 {
+    let mut whole = [0; 8];
+    let len = bytes.len().min(8);
+    whole[..len].copy_from_slice(&bytes[..len]);
+    u64::from_le_bytes(whole)
+}

@@ -10,6 +10,8 @@ pub mod machine;
 mod runtime;
 pub mod semantics;
 pub mod syntax;
+#[cfg(feature = "cli")]
+pub mod testing;
 
 pub use diag::Diagnostics;
 pub use error::{Error, Unsupported, Usage};

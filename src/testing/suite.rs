@@ -1,0 +1,121 @@
+//! A run over test files: cases are spread over threads, results come back in the order of the files.
+
+use super::discover::{FileKind, TestFile};
+use super::report::{CaseResult, Outcome, Report, case_name};
+use super::{acceptance, cases, vectors};
+use crate::error::{Error, Unsupported};
+use crate::runtime::{Engine, EngineConfig, EngineKind};
+use rayon::prelude::*;
+use regex::Regex;
+use std::time::Duration;
+
+/// What a run does.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The engines; with both, their outcomes are also compared with each other.
+    pub engines: Vec<EngineKind>,
+    /// Worker threads of a launch; 0 for all.
+    pub threads: usize,
+    /// Only cases whose name matches.
+    pub filter: Option<Regex>,
+    /// Cases that run at the same time; 0 for as many as the machine runs threads.
+    pub jobs: usize,
+    /// How long a launch may take.
+    pub time_limit: Duration,
+}
+
+impl Default for Options {
+    /// Both engines, all threads, all cases.
+    fn default() -> Self {
+        Options {
+            engines: vec![EngineKind::Interpreter, EngineKind::Native],
+            threads: 0,
+            filter: None,
+            jobs: 0,
+            time_limit: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Options {
+    /// Whether the case of this name runs.
+    pub(super) fn wants(&self, file: &str, line: Option<u32>, title: &str) -> bool {
+        self.filter
+            .as_ref()
+            .is_none_or(|f| f.is_match(&case_name(file, line, title)))
+    }
+}
+
+/// A piece of work that gives the results of some cases.
+pub(super) type Job<'a> = Box<dyn FnOnce() -> Vec<CaseResult> + Send + 'a>;
+
+/// What jobs share.
+#[derive(Debug)]
+pub(super) struct Shared<'a> {
+    pub options: &'a Options,
+    pub engine: Engine,
+}
+
+/// Runs all cases of `files`.
+pub fn run(files: &[TestFile], options: &Options) -> Report {
+    let shared = Shared {
+        options,
+        engine: Engine::new(
+            EngineConfig::default()
+                .kind(EngineKind::Interpreter)
+                .threads(options.threads)
+                .time_limit(Some(options.time_limit)),
+        ),
+    };
+    let shared = &shared;
+    let jobs: Vec<Job<'_>> = files.iter().flat_map(|file| jobs(shared, file)).collect();
+    let run = || {
+        jobs.into_par_iter()
+            .with_max_len(1)
+            .map(|job| job())
+            .collect::<Vec<_>>()
+    };
+    let results = match rayon::ThreadPoolBuilder::new()
+        .num_threads(options.jobs)
+        .build()
+    {
+        Ok(pool) => pool.install(run),
+        Err(_) => run(),
+    };
+    Report {
+        cases: results.into_iter().flatten().collect(),
+    }
+}
+
+fn jobs<'a>(shared: &'a Shared<'a>, file: &'a TestFile) -> Vec<Job<'a>> {
+    match file.kind {
+        FileKind::Vectors => vectors::run::jobs(shared, file),
+        FileKind::Statements => acceptance::statements(shared, file),
+        FileKind::Versions => acceptance::versions(shared, file),
+        FileKind::Modules => acceptance::modules(shared, file),
+        FileKind::LaunchToml => vec![Box::new(move || cases::launch_toml(shared, file))],
+        FileKind::Ptx => vec![Box::new(move || cases::ptx(shared, file))],
+    }
+}
+
+/// What an error means for a case that expected to run: skipped if something is lacking, else failed.
+pub(super) fn outcome_of_error(expected: &str, error: &Error) -> Outcome {
+    match error {
+        Error::Unsupported(lacks) => Outcome::skipped(families(lacks)),
+        Error::Diagnostics(_) | Error::Usage(_) | Error::Fault(_) | Error::Internal(_) => {
+            Outcome::failed(expected, error.to_string())
+        }
+    }
+}
+
+/// The families that are lacking; what belongs to none names itself.
+pub(super) fn families(unsupported: &Unsupported) -> Vec<String> {
+    unsupported
+        .missing
+        .iter()
+        .map(|m| match m.family {
+            "" => m.what.clone(),
+            family => family.to_string(),
+        })
+        .collect()
+}

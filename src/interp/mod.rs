@@ -11,6 +11,9 @@ mod special;
 mod thread;
 mod trace;
 
+#[cfg(test)]
+mod tests;
+
 pub use trace::{NoTrace, Step, Trace};
 
 use crate::ir::{FuncId, Module};
@@ -20,39 +23,6 @@ use code::Code;
 use cta::Cta;
 use std::sync::OnceLock;
 use thread::{End, Thread};
-
-/// Runs one CTA of a kernel. `block` is its `%ctaid`. Without trace; see [`Interpreter::run_block`].
-///
-/// # Errors
-/// What a thread did wrong.
-pub fn run_block(
-    module: &Module,
-    kernel: FuncId,
-    launch: &Launch<'_>,
-    scratch: &Scratch,
-    block: [u32; 3],
-) -> Result<(), Fault> {
-    Interpreter::new(module)
-        .run_block(kernel, launch, scratch, block, &mut NoTrace)
-        .map(drop)
-}
-
-/// Calls a device function from the host. Without trace; see [`Interpreter::call`].
-///
-/// # Errors
-/// What it did wrong.
-pub fn call(
-    module: &Module,
-    function: FuncId,
-    launch: &Launch<'_>,
-    scratch: &Scratch,
-    args: &[u8],
-    results: &mut [u8],
-) -> Result<(), Fault> {
-    Interpreter::new(module)
-        .call(function, launch, scratch, args, results, &mut NoTrace)
-        .map(drop)
-}
 
 /// A module made ready to be interpreted. Cheap to make, shared by all workers.
 #[derive(Debug)]

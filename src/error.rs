@@ -219,6 +219,11 @@ pub enum Usage {
         /// Most that may be in use.
         limit: u64,
     },
+    /// The host has no room for so many bytes, for a copy of device memory or the memory of threads.
+    HostMemory {
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
     /// A slice and a buffer or variable differ in length.
     Length {
         /// What was read or written.
@@ -288,6 +293,7 @@ impl fmt::Display for Usage {
                 f,
                 "no room for {bytes} bytes of device memory: {used} of {limit} bytes are in use"
             ),
+            Usage::HostMemory { bytes } => write!(f, "the host has no room for {bytes} bytes"),
             Usage::Length {
                 of,
                 bytes,

@@ -81,7 +81,15 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Zeroed memory of these sizes in bytes.
+    /// Zeroed memory of these sizes in bytes, or `None` if it cannot be had.
+    pub fn try_new(shared: usize, local: usize) -> Option<Self> {
+        Some(Scratch {
+            shared: Buffer::try_zeroed(shared)?,
+            local: Buffer::try_zeroed(local)?,
+        })
+    }
+
+    /// Zeroed memory of these sizes in bytes. Sizes come from callers that have bounded them.
     pub fn new(shared: usize, local: usize) -> Self {
         Scratch {
             shared: Buffer::zeroed(shared),

@@ -84,7 +84,7 @@ impl<T: Pod> Buffer<T> {
     /// Its elements.
     ///
     /// # Errors
-    /// [`Usage::OutOfMemory`] if the host has no room for them.
+    /// [`Usage::HostMemory`] if there is no room for them.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let mut elements = zeros(self.len)?;
         self.read_at(0, &mut elements)?;
@@ -133,10 +133,8 @@ pub(super) fn zeros<T: Zeroable + Clone>(len: usize) -> Result<Vec<T>, Error> {
     let mut elements = Vec::new();
     elements
         .try_reserve_exact(len)
-        .map_err(|_| Usage::OutOfMemory {
+        .map_err(|_| Usage::HostMemory {
             bytes: offset::<T>(len),
-            used: 0,
-            limit: 0,
         })?;
     elements.resize(len, T::zeroed());
     Ok(elements)

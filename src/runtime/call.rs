@@ -8,7 +8,7 @@ use super::instance::Instance;
 use super::pool::STACK;
 use super::ticker::Slot;
 use super::watchdog;
-use crate::error::{Error, Internal};
+use crate::error::{Error, Internal, Usage};
 use crate::ir::FuncId;
 use crate::machine::{self, AddressMap, Limits, Scratch, Stop};
 use std::cell::RefCell;
@@ -65,17 +65,26 @@ impl Context {
     fn new(options: &Options) -> Result<Context, Error> {
         Ok(Context {
             slot: Slot::new()?,
-            scratch: Scratch::new(options.shared, options.local),
+            scratch: scratch(options.shared, options.local)?,
         })
     }
 
     /// Makes the memory fit.
-    fn fit(&mut self, options: &Options) {
+    fn fit(&mut self, options: &Options) -> Result<(), Error> {
         if self.scratch.shared.len() != options.shared || self.scratch.local.len() != options.local
         {
-            self.scratch = Scratch::new(options.shared, options.local);
+            self.scratch = scratch(options.shared, options.local)?;
         }
+        Ok(())
     }
+}
+
+/// Memory for a worker, of these sizes in bytes.
+pub(super) fn scratch(shared: usize, local: usize) -> Result<Scratch, Error> {
+    Scratch::try_new(shared, local).ok_or_else(|| {
+        let bytes = (shared + local) as u64;
+        Usage::HostMemory { bytes }.into()
+    })
 }
 
 /// Calls `function` with a buffer of parameters; results go to `results`.
@@ -87,7 +96,7 @@ pub(super) fn call(
     results: &mut [u8],
 ) -> Result<(), Error> {
     let mut run = |context: &mut Context| {
-        context.fit(options);
+        context.fit(options)?;
         let Context { slot, scratch } = context;
         let mut enter =
             |stop: &Stop| enter(instance, function, options, stop, scratch, args, results);

@@ -7,6 +7,10 @@ use crate::jit::OptLevel;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Most that [`EngineConfig`] takes.
+const CALL_DEPTH: u32 = 16384;
+const LOCAL_BYTES: u32 = 64 << 20;
+
 /// Who executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum EngineKind {
@@ -122,17 +126,17 @@ impl EngineConfig {
         self
     }
 
-    /// Deepest nesting of calls before they end in a fault; at most 16384.
+    /// Deepest nesting of calls before they end in a fault; no more than 16384.
     #[must_use]
     pub fn call_depth(mut self, depth: u32) -> Self {
-        self.call_depth = depth;
+        self.call_depth = depth.min(CALL_DEPTH);
         self
     }
 
-    /// Bytes of `.local` memory that each thread has for all its frames together.
+    /// Bytes of `.local` memory that each thread has for all its frames together; no more than 64 MiB.
     #[must_use]
     pub fn local_bytes(mut self, bytes: u32) -> Self {
-        self.local_bytes = bytes;
+        self.local_bytes = bytes.min(LOCAL_BYTES);
         self
     }
 }

@@ -10,7 +10,7 @@ use super::launch::{Launch, Report};
 use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::ir::FuncId;
-use crate::machine::{self, Fault, FaultKind, Limits, Scratch, Stop};
+use crate::machine::{self, Fault, FaultKind, Limits, Stop};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -188,7 +188,8 @@ impl Job {
         let runner = Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
         let function = &program.ir().functions[self.kernel.index()];
         let shared = function.shared_bytes + self.dynamic_shared;
-        let scratch = Scratch::new(shared as usize, config.local_bytes as usize);
+        let scratch =
+            call::scratch(shared as usize, config.local_bytes as usize).map_err(|e| (0, e))?;
         let chunk = self.chunk(program.engine().pool().threads());
         let mut steps = 0;
         let result = 'outer: loop {

@@ -54,7 +54,7 @@ impl Variable {
     /// Its contents as elements of type `T`; bytes that are left over at the end are not given.
     ///
     /// # Errors
-    /// [`Usage::OutOfMemory`] if the host has no room for them.
+    /// [`Usage::HostMemory`] if there is no room for them.
     pub fn read<T: Pod>(&self) -> Result<Vec<T>, Error> {
         const { assert!(size_of::<T>() > 0, "elements without size") };
         let mut elements = zeros::<T>(self.bytes() as usize / size_of::<T>())?;

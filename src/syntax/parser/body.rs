@@ -2,7 +2,7 @@
 
 use super::module::Owner;
 use super::operand::single;
-use super::variable::{is_declaration_word, is_linkage};
+use super::variable::{is_declaration_word, is_linkage, space_hint};
 use super::{Parser, Result};
 use crate::diag::Diagnostic;
 use crate::syntax::ast::{
@@ -54,7 +54,8 @@ impl<'s> Parser<'s> {
                 }
                 Ok(Statement::Label(label))
             }
-            Kind::Ident | Kind::At => self.instruction().map(Statement::Instruction),
+            Kind::Ident => self.instruction(None).map(Statement::Instruction),
+            Kind::At => self.guarded(),
             Kind::LBrace => self.nested("scopes", Self::body).map(Statement::Block),
             Kind::Word => self.directive_statement(),
             Kind::Semicolon => {
@@ -93,18 +94,16 @@ impl<'s> Parser<'s> {
                 .map(|v| Statement::Variable(Box::new(v))),
             word => {
                 let message = format!("`.{}` cannot begin a statement", shorten(word));
-                Err(self.error(Diagnostic::error(span, message)))
+                let mut error = Diagnostic::error(span, message);
+                error.hint = space_hint(word);
+                Err(self.error(error))
             }
         }
     }
 
-    fn instruction(&mut self) -> Result<Instruction<'s>> {
-        let start = self.token.span;
-        let guard = if self.at(Kind::At) {
-            Some(self.guard()?)
-        } else {
-            None
-        };
+    /// An instruction, whose guard has been read.
+    fn instruction(&mut self, guard: Option<Guard<'s>>) -> Result<Instruction<'s>> {
+        let start = guard.as_ref().map_or(self.token.span, |guard| guard.span);
         let mnemonic = self.ident("an instruction")?;
         let mut modifiers = Vec::new();
         while self.at(Kind::Word) {
@@ -122,6 +121,15 @@ impl<'s> Parser<'s> {
                 .collect();
         }
         let span = self.span_from(start);
+        if mnemonic.text.starts_with('%') && operands.len() == 1 && self.at(Kind::Ident) {
+            let message = format!(
+                "`{}` in the place of an instruction",
+                shorten(mnemonic.text)
+            );
+            let error = Diagnostic::error(mnemonic.span, message)
+                .hint("a guard is written with an `@`: `@%p1`");
+            return Err(self.error(error));
+        }
         self.semicolon()?;
         Ok(Instruction {
             guard,
@@ -140,7 +148,8 @@ impl<'s> Parser<'s> {
         )
     }
 
-    fn guard(&mut self) -> Result<Guard<'s>> {
+    /// `@p` or `@!p` and an instruction.
+    fn guarded(&mut self) -> Result<Statement<'s>> {
         let start = self.bump().span;
         let negated = self.eat(Kind::Not);
         let predicate = self.name("a predicate register")?;
@@ -149,14 +158,19 @@ impl<'s> Parser<'s> {
             predicate,
             span: self.span_from(start),
         };
-        let labelled = self.at_label();
+        if self.at_label() {
+            let error = Diagnostic::error(self.token.span, "a label behind a guard")
+                .hint("put it before the `@`");
+            return Err(self.error(error));
+        }
         match self.token.kind {
-            Kind::Ident if labelled => {
-                let error = Diagnostic::error(self.token.span, "a label behind a guard")
-                    .hint("put it before the `@`");
-                Err(self.error(error))
+            Kind::Ident => self.instruction(Some(guard)).map(Statement::Instruction),
+            Kind::LBrace => {
+                let error = Diagnostic::error(guard.span, "a guard before a `{`")
+                    .hint("a guard is for one instruction; branch around the scope instead");
+                self.error(error);
+                self.nested("scopes", Self::body).map(Statement::Block)
             }
-            Kind::Ident => Ok(guard),
             _ => Err(self.expected("an instruction behind the guard")),
         }
     }

@@ -1,6 +1,6 @@
 //! Modules, functions and their directives.
 
-use super::variable::{is_declaration_word, is_linkage};
+use super::variable::{is_declaration_word, is_linkage, space_hint};
 use super::{Parser, Result};
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{Directive, Function, FunctionKind, Item, Module, Name, Pragma};
@@ -126,10 +126,17 @@ impl<'s> Parser<'s> {
                 let error = Diagnostic::error(start, "a `}` that closes nothing");
                 Err(self.error(error))
             }
+            "" if self.at(Kind::Semicolon) => {
+                let error = Diagnostic::error(start, "a `;` that ends nothing")
+                    .hint("remove it: a body and directives such as `.version` end without one");
+                Err(self.error(error))
+            }
             "" => Err(self.expected("a directive")),
             word => {
                 let message = format!("`.{}` cannot stand outside a function", shorten(word));
-                Err(self.error(Diagnostic::error(start, message)))
+                let mut error = Diagnostic::error(start, message);
+                error.hint = space_hint(word);
+                Err(self.error(error))
             }
         }
     }

@@ -21,6 +21,15 @@ pub(super) fn is_declaration_word(word: &str) -> bool {
     is_space(word) || is_linkage(word) || word == "attribute"
 }
 
+/// What to say where a declaration seems to begin with `word`.
+pub(super) fn space_hint(word: &str) -> Option<String> {
+    if let Some((space, _)) = word.split_once("::").filter(|(space, _)| is_space(space)) {
+        return Some(format!("in declarations the space is just `.{space}`"));
+    }
+    let typed = word == "pred" || word.len() > 1 && word[1..].bytes().all(|b| b.is_ascii_digit());
+    typed.then(|| "a declaration begins with its state space, such as `.reg` or `.global`".into())
+}
+
 impl<'s> Parser<'s> {
     /// At most one linkage directive.
     pub(super) fn linkage(&mut self) -> Result<Vec<Name<'s>>> {

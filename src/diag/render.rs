@@ -282,3 +282,108 @@ impl<'a> Files<'a> for Excerpt<'_> {
             .ok_or(Error::LineTooLarge { given: index, max })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, list: &[Diagnostic]) -> String {
+        render(&Source::new("test.ptx", text), list, false)
+    }
+
+    fn at(start: usize, end: usize) -> Span {
+        Span::new(start as u32, end as u32)
+    }
+
+    #[test]
+    fn shows_place_label_related_places_and_hint() {
+        let text = "first line\n\tmov.b32 %r1, %r2;\nlast\n";
+        let list = [Diagnostic::error(at(20, 23), "no `%r1`")
+            .label("used here")
+            .related(at(0, 5), "should be declared here")
+            .hint("declare it")];
+        let expected = "\
+error: no `%r1`
+  ┌─ test.ptx:2:10
+  │
+1 │ first line
+  │ ----- should be declared here
+2 │     mov.b32 %r1, %r2;
+  │             ^^^ used here
+  │
+  = hint: declare it
+
+";
+        assert_eq!(shown(text, &list), expected);
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_each_place() {
+        let text = format!(
+            "a\n.global .b8 t[] = {{{}x{}}};\nb",
+            "12, ".repeat(500),
+            ", 13".repeat(500)
+        );
+        let x = text.find('x').unwrap();
+        let list = [Diagnostic::error(at(x, x + 1), "no number")
+            .label("here")
+            .related(at(2, 9), "in this table")];
+        let expected = "\
+error: no number
+  ┌─ test.ptx:2:2020
+  │
+2 │ .global .b8 t[] = {12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12,...
+  │ ------- in this table
+2 │ ...12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, x, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13,...
+  │                                                                ^ here
+
+";
+        assert_eq!(shown(&text, &list), expected);
+    }
+
+    #[test]
+    fn many_errors_in_a_very_long_line_cost_little() {
+        let text = "x, ".repeat(2_000_000);
+        let list: Vec<_> = (0..1000)
+            .map(|i| Diagnostic::error(at(i * 6000, i * 6000 + 1), "no"))
+            .collect();
+        let out = shown(&text, &list);
+        assert!(out.len() < 500_000);
+        assert!(out.contains("test.ptx:1:5994001"));
+    }
+
+    #[test]
+    fn places_outside_the_text_do_no_harm() {
+        let list = [(0, 0), (0, 99), (50, 99), (9, 2), (3, 3), (4, 5)]
+            .map(|(a, b)| Diagnostic::warning(at(a, b), "odd"));
+        for text in ["", "a", "\n\n", "ab\ncd\n", "a\u{e9}\u{1f600}b\r\n"] {
+            assert_eq!(
+                shown(text, &list).matches("warning: odd").count(),
+                list.len()
+            );
+        }
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let text = "\u{e9}\u{1f600}x";
+        assert!(shown(text, &[Diagnostic::error(at(6, 7), "x")]).contains("test.ptx:1:3"));
+    }
+
+    #[test]
+    fn nothing_of_the_text_acts_on_the_terminal() {
+        let list = [Diagnostic::error(at(0, 3), "\u{1b}[2J")
+            .label("\u{7}\n")
+            .hint("\u{1b}")];
+        let out = shown("\u{1b}[2J\u{0}", &list);
+        assert!(!out.contains(['\u{1b}', '\u{7}', '\u{0}']), "{out:?}");
+    }
+
+    #[test]
+    fn colours_only_if_asked() {
+        let list = [Diagnostic::error(at(0, 1), "e")];
+        let source = Source::new("test.ptx", "x");
+        assert!(render(&source, &list, true).contains('\u{1b}'));
+        assert!(!render(&source, &list, false).contains('\u{1b}'));
+    }
+}

@@ -134,7 +134,7 @@ pub enum Init<'s> {
     /// `{ ... }`, nested as written.
     List(Vec<Init<'s>>, Span),
     /// `addr_mode_0 = nearest`, in the list of a texture, sampler or surface.
-    Field(Name<'s>, Expr<'s>),
+    Field(Name<'s>, Box<Expr<'s>>),
 }
 
 /// What kind of function.
@@ -250,7 +250,7 @@ pub enum Operand<'s> {
     /// `{a, b}`, elements as operands.
     Vector(Vec<Operand<'s>>, Span),
     /// `[...]`
-    Address(Address<'s>),
+    Address(Box<Address<'s>>),
     /// `(a, b)` of a call.
     List(Vec<Operand<'s>>, Span),
 }
@@ -268,7 +268,10 @@ pub struct Address<'s> {
     pub span: Span,
 }
 
-/// A constant expression, or a name in one. `PTX ISA`, "Constant Expressions".
+/// A constant expression, or a name with a constant offset. `PTX ISA`, "Constant Expressions".
+///
+/// A name other than `WARP_SZ` stands alone, behind the `-` of an operand, in [`Expr::Apply`], or on the left of a
+/// [`BinaryOp::Add`] that is not part of anything else.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr<'s> {
     /// An integer literal.

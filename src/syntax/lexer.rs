@@ -80,7 +80,7 @@ pub(super) struct Lexer<'s> {
     bytes: &'s [u8],
     pos: usize,
     /// What was found wrong.
-    pub diagnostics: Vec<Diagnostic>,
+    pub errors: Vec<Diagnostic>,
 }
 
 impl<'s> Lexer<'s> {
@@ -90,8 +90,14 @@ impl<'s> Lexer<'s> {
             text,
             bytes: text.as_bytes(),
             pos: 0,
-            diagnostics: Vec::new(),
+            errors: Vec::new(),
         }
+    }
+
+    /// Reports that reading ends here.
+    pub fn give_up(&mut self, message: String) {
+        self.errors
+            .push(Diagnostic::error(self.span_from(self.pos), message));
     }
 
     /// The text of a span.
@@ -131,7 +137,7 @@ impl<'s> Lexer<'s> {
                     loop {
                         if self.pos >= self.bytes.len() {
                             let opening = Span::new(start as u32, start as u32 + 2);
-                            self.diagnostics.push(
+                            self.errors.push(
                                 Diagnostic::error(opening, "this comment is never closed")
                                     .hint("close it with `*/`"),
                             );
@@ -230,10 +236,7 @@ impl<'s> Lexer<'s> {
             b'~' => self.take(1, Kind::Tilde),
             b'?' => self.take(1, Kind::Question),
             b'@' => self.take(1, Kind::At),
-            b'\'' => self.invalid_with(
-                "PTX has no character literals",
-                "write the character's code as a number",
-            ),
+            b'\'' => self.character(),
             _ => self.stray(),
         }
     }
@@ -302,7 +305,7 @@ impl<'s> Lexer<'s> {
             if let Some(hint) = number_hint(self.slice(span)) {
                 error = error.hint(hint);
             }
-            self.diagnostics.push(error);
+            self.errors.push(error);
             return Kind::Invalid;
         }
         kind
@@ -364,7 +367,7 @@ impl<'s> Lexer<'s> {
             return Kind::Str;
         }
         let span = Span::new(start as u32, start as u32 + 1);
-        self.diagnostics.push(Diagnostic::error(
+        self.errors.push(Diagnostic::error(
             span,
             "this string is not closed on its line",
         ));
@@ -374,15 +377,24 @@ impl<'s> Lexer<'s> {
     fn invalid(&mut self, message: &str) -> Kind {
         self.pos += 1;
         let span = self.span_from(self.pos - 1);
-        self.diagnostics.push(Diagnostic::error(span, message));
+        self.errors.push(Diagnostic::error(span, message));
         Kind::Invalid
     }
 
-    fn invalid_with(&mut self, message: &str, hint: &str) -> Kind {
-        self.invalid(message);
-        if let Some(last) = self.diagnostics.last_mut() {
-            last.hint = Some(hint.into());
-        }
+    /// `'a'`, up to the closing quote if there is one near.
+    fn character(&mut self) -> Kind {
+        const LONGEST: usize = 12;
+        let start = self.pos;
+        let rest = &self.bytes[start + 1..self.bytes.len().min(start + LONGEST)];
+        let quote = rest
+            .iter()
+            .position(|&b| b == b'\'' || b == b'\n')
+            .filter(|&i| rest[i] == b'\'');
+        self.pos += quote.map_or(1, |i| i + 2);
+        self.errors.push(
+            Diagnostic::error(self.span_from(start), "PTX has no character literals")
+                .hint("write the character's code as a number"),
+        );
         Kind::Invalid
     }
 
@@ -401,7 +413,7 @@ impl<'s> Lexer<'s> {
             )
         };
         let span = self.span_from(start);
-        self.diagnostics.push(Diagnostic::error(span, message));
+        self.errors.push(Diagnostic::error(span, message));
         Kind::Invalid
     }
 }

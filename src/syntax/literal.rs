@@ -29,9 +29,10 @@ pub(super) fn int(text: &str) -> Option<Int> {
         if value >> 63 != 0 {
             return None;
         }
-        let exact = u128::from(value) * u128::from(radix) + u128::from(figure);
-        lost_bits |= exact >> 64 != 0;
-        value = exact as u64;
+        let (product, lost) = value.overflowing_mul(u64::from(radix));
+        let (sum, carried) = product.overflowing_add(figure);
+        lost_bits |= lost | carried;
+        value = sum;
     }
     let unsigned = digits.len() < text.len() || value >> 63 != 0;
     Some(Int {

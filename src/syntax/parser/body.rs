@@ -1,14 +1,14 @@
 //! Bodies, statements and instructions.
 
 use super::module::Owner;
-use super::operand::single;
 use super::variable::{is_declaration_word, is_linkage, space_hint};
 use super::{Parser, Result};
 use crate::diag::Diagnostic;
 use crate::syntax::ast::{
-    Body, CallTable, CallTableKind, Guard, Instruction, Name, Operand, Pragma, Statement, Target,
+    Body, CallTable, CallTableKind, Guard, Instruction, Name, Pragma, Statement, Target,
 };
 use crate::syntax::lexer::{Kind, shorten};
+use smallvec::SmallVec;
 
 impl<'s> Parser<'s> {
     /// `{ ... }`. An error inside ends the statement, not the body.
@@ -105,20 +105,18 @@ impl<'s> Parser<'s> {
     fn instruction(&mut self, guard: Option<Guard<'s>>) -> Result<Instruction<'s>> {
         let start = guard.as_ref().map_or(self.token.span, |guard| guard.span);
         let mnemonic = self.ident("an instruction")?;
-        let mut modifiers = Vec::new();
+        let mut modifiers = SmallVec::<[Name<'s>; 6]>::new();
         while self.at(Kind::Word) {
             self.node()?;
             modifiers.push(self.take_word());
         }
         let mut operands = Vec::new();
         if !self.at(Kind::Semicolon) && !self.token.first_on_line || self.starts_operand() {
-            operands = self.list(Self::operand)?;
-        }
-        if mnemonic.text != "call" {
-            operands = operands
-                .into_iter()
-                .map(|o| single(o).map_or_else(|list| list, Operand::Expr))
-                .collect();
+            operands = self.list(if mnemonic.text == "call" {
+                Self::call_operand
+            } else {
+                Self::operand
+            })?;
         }
         let span = self.span_from(start);
         if mnemonic.text.starts_with('%') && operands.len() == 1 && self.at(Kind::Ident) {
@@ -130,11 +128,16 @@ impl<'s> Parser<'s> {
                 .hint("a guard is written with an `@`: `@%p1`");
             return Err(self.error(error));
         }
+        if mnemonic.text == "call" && self.at(Kind::LParen) {
+            let error = Diagnostic::error(self.token.span, "expected `;`, found `(`")
+                .hint("a list of arguments stands behind a comma: `call (r), f, (a);`");
+            return Err(self.error(error));
+        }
         self.semicolon()?;
         Ok(Instruction {
             guard,
             mnemonic,
-            modifiers,
+            modifiers: modifiers.into_vec(),
             operands,
             span,
         })

@@ -74,7 +74,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A constant expression, or an `0f` literal, which takes no operators.
-    pub(super) fn constant(&mut self) -> Result<Expr<'s>> {
+    fn constant(&mut self) -> Result<Expr<'s>> {
         if self.at(Kind::F32) {
             let token = self.bump();
             return Ok(Expr::F32 {
@@ -91,7 +91,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A constant expression whose first part has been read.
-    pub(super) fn constant_from(&mut self, first: Expr<'s>) -> Result<Expr<'s>> {
+    fn constant_from(&mut self, first: Expr<'s>) -> Result<Expr<'s>> {
         let cond = self.binary_from(first, 0)?;
         if !self.at(Kind::Question) {
             return Ok(cond);
@@ -226,7 +226,7 @@ impl<'s> Parser<'s> {
     }
 
     /// What follows a `(`: `.s64) x` of a cast, or an expression and `)`.
-    pub(super) fn parenthesised(&mut self, start: Span) -> Result<Expr<'s>> {
+    fn parenthesised(&mut self, start: Span) -> Result<Expr<'s>> {
         if self.at(Kind::Word) {
             let ty = self.take_word();
             self.expect(Kind::RParen, "`)`")?;
@@ -256,10 +256,8 @@ impl<'s> Parser<'s> {
         };
         if int.lost_bits {
             let message = format!("`{}` does not fit 64 bits", shorten(text));
-            self.lexer.diagnostics.push(
-                Diagnostic::warning(token.span, message)
-                    .label(format!("its low 64 bits, {:#x}, are used", int.value)),
-            );
+            let label = format!("its low 64 bits, {:#x}, are used", int.value);
+            self.warn(Diagnostic::warning(token.span, message).label(label));
         }
         Ok((int.value, int.unsigned))
     }

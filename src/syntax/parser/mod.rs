@@ -14,6 +14,7 @@ mod variable;
 use super::ast::{Module, Name};
 use super::lexer::{Kind, Lexer, Token, shorten};
 use crate::diag::{Diagnostic, Severity, Source, Span};
+use smallvec::SmallVec;
 
 /// The longest text that is read, in bytes: spans are 32 bits wide.
 const MAX_TEXT: usize = 1 << 30;
@@ -88,6 +89,7 @@ struct Parser<'s> {
     braces: u32,
     operators: u32,
     nodes: u32,
+    warnings: Vec<Diagnostic>,
     /// Set when no more is read: too many errors or nodes.
     stopped: bool,
 }
@@ -105,13 +107,15 @@ impl<'s> Parser<'s> {
             braces: 0,
             operators: 0,
             nodes: 0,
+            warnings: Vec::new(),
             stopped: false,
         }
     }
 
     fn finish(self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.lexer.diagnostics;
-        diagnostics.truncate(MAX_ERRORS + 1);
+        let mut diagnostics = self.lexer.errors;
+        diagnostics.extend(self.warnings);
+        diagnostics.sort_by_key(|d| d.span.start);
         diagnostics
     }
 
@@ -124,7 +128,7 @@ impl<'s> Parser<'s> {
             None if self.stopped => self.end_token(),
             None => self.lexer.next(),
         };
-        if self.lexer.diagnostics.len() >= MAX_ERRORS && !self.stopped {
+        if self.lexer.errors.len() >= MAX_ERRORS && !self.stopped {
             self.stop(format!(
                 "too many errors; reading stopped after {MAX_ERRORS}"
             ));
@@ -150,9 +154,7 @@ impl<'s> Parser<'s> {
 
     /// Gives up reading: from here on there are only end tokens.
     fn stop(&mut self, message: String) {
-        self.lexer
-            .diagnostics
-            .push(Diagnostic::error(self.last, message));
+        self.lexer.give_up(message);
         self.stopped = true;
         self.token = self.end_token();
         self.ahead = None;
@@ -260,12 +262,13 @@ impl<'s> Parser<'s> {
 
     /// One or more things with commas between.
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
-        let mut list = Vec::new();
+        // Most lists are short: collected in place, they need no more memory than they keep.
+        let mut list = SmallVec::<[T; 4]>::new();
         loop {
             self.node()?;
             list.push(one(self)?);
             if !self.eat(Kind::Comma) {
-                return Ok(list);
+                return Ok(list.into_vec());
             }
         }
     }
@@ -280,10 +283,17 @@ impl<'s> Parser<'s> {
         Ok((list, self.span_from(start)))
     }
 
+    /// Reports a warning; past a number of them no more are kept.
+    fn warn(&mut self, warning: Diagnostic) {
+        if self.warnings.len() < MAX_ERRORS {
+            self.warnings.push(warning);
+        }
+    }
+
     /// Reports an error.
     fn error(&mut self, error: Diagnostic) -> Reported {
         if !self.stopped {
-            self.lexer.diagnostics.push(error);
+            self.lexer.errors.push(error);
         }
         Reported
     }

@@ -1,4 +1,4 @@
-//! Operands of instructions: one grammar for all of them.
+//! Operands of instructions: one grammar for all of them, but that calls also have lists in parentheses.
 
 use super::{Parser, Result};
 use crate::diag::Span;
@@ -8,16 +8,13 @@ use crate::syntax::lexer::Kind;
 impl<'s> Parser<'s> {
     /// An operand, at the top of an instruction or in an address behind a comma.
     pub(super) fn operand(&mut self) -> Result<Operand<'s>> {
-        self.node()?;
         let start = self.token.span;
         let left = match self.token.kind {
             Kind::LBrace => self.nested("vectors", Self::vector)?,
             Kind::LBracket => {
-                return self
-                    .nested("addresses", Self::address)
-                    .map(Operand::Address);
+                let address = self.nested("addresses", Self::address)?;
+                return Ok(Operand::Address(Box::new(address)));
             }
-            Kind::LParen => return self.list_or_expr(),
             Kind::Not => {
                 if !self.name_follows() {
                     return self.value().map(Operand::Expr);
@@ -42,7 +39,7 @@ impl<'s> Parser<'s> {
             _ => {
                 let value = self.value()?;
                 if self.at(Kind::LBracket) && matches!(value, Expr::Name { .. }) {
-                    return self.indexed(value, start).map(Operand::Address);
+                    return Ok(Operand::Address(Box::new(self.indexed(value, start)?)));
                 }
                 Operand::Expr(value)
             }
@@ -74,9 +71,16 @@ impl<'s> Parser<'s> {
     fn element(&mut self) -> Result<Operand<'s>> {
         match self.token.kind {
             Kind::LBrace => self.nested("vectors", Self::vector),
-            Kind::Ident if self.text(self.token) != "WARP_SZ" => self.named().map(Operand::Expr),
-            _ => self.value().map(Operand::Expr),
+            _ => self.plain(),
         }
+    }
+
+    /// A name or a constant, as vectors and calls hold them.
+    fn plain(&mut self) -> Result<Operand<'s>> {
+        if self.at(Kind::Ident) && self.text(self.token) != "WARP_SZ" {
+            return self.named().map(Operand::Expr);
+        }
+        self.value().map(Operand::Expr)
     }
 
     /// `[base+offset, ...]`
@@ -114,51 +118,17 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// `(a, b)`, or an expression that begins with a parenthesis.
-    ///
-    /// `(1)` alone could be either: it is read as a list here, and as an expression where the instruction is no call.
-    fn list_or_expr(&mut self) -> Result<Operand<'s>> {
-        self.operators = 0;
-        let start = self.bump().span;
-        if self.at(Kind::Word) {
-            let cast = self.parenthesised(start)?;
-            return self.constant_from(cast).map(Operand::Expr);
+    /// An operand of a call: a list in parentheses, or what other instructions have.
+    pub(super) fn call_operand(&mut self) -> Result<Operand<'s>> {
+        if !self.at(Kind::LParen) {
+            return self.operand();
         }
+        let start = self.bump().span;
         let mut elements = Vec::new();
         if !self.at(Kind::RParen) {
-            elements = self.nested("parentheses", |p| p.list(Self::argument))?;
+            elements = self.list(Self::plain)?;
         }
-        self.expect(Kind::RParen, "`)`")?;
-        let list = Operand::List(elements, self.span_from(start));
-        if matches!(self.token.kind, Kind::Comma | Kind::Semicolon) {
-            return Ok(list);
-        }
-        match single(list) {
-            Ok(inner) => self.constant_from(inner).map(Operand::Expr),
-            Err(list) => Ok(list),
-        }
-    }
-
-    /// An element of a list: what a call passes or receives.
-    fn argument(&mut self) -> Result<Operand<'s>> {
-        match self.token.kind {
-            Kind::LParen => self.value().map(Operand::Expr),
-            _ => self.operand(),
-        }
-    }
-}
-
-/// Takes the constant out of a list that holds nothing else.
-pub(super) fn single(operand: Operand<'_>) -> std::result::Result<Expr<'_>, Operand<'_>> {
-    match operand {
-        Operand::List(mut list, span) => match list.pop() {
-            Some(Operand::Expr(inner)) if list.is_empty() => Ok(inner),
-            Some(last) => {
-                list.push(last);
-                Err(Operand::List(list, span))
-            }
-            None => Err(Operand::List(list, span)),
-        },
-        other => Err(other),
+        self.expect(Kind::RParen, "`,` or `)`")?;
+        Ok(Operand::List(elements, self.span_from(start)))
     }
 }

@@ -75,7 +75,10 @@ impl<'s> Parser<'s> {
         }
         let space = self.take_word();
         let mut bank = None;
-        if space.text == "const" && self.at(Kind::LBracket) {
+        if space.text == "const"
+            && self.at(Kind::LBracket)
+            && self.token.span.start == space.span.end
+        {
             self.bump();
             bank = Some(self.integer("the number of a bank")?);
             self.expect(Kind::RBracket, "`]`")?;
@@ -126,10 +129,10 @@ impl<'s> Parser<'s> {
     /// `.v2` or `.v4`
     fn vector_size(&mut self) -> Result<Option<Name<'s>>> {
         let word = self.word();
-        if !word
+        let size = word
             .strip_prefix('v')
-            .is_some_and(|n| n.parse::<u32>().is_ok())
-        {
+            .and_then(|size| size.parse::<u32>().ok());
+        if size.is_none() {
             return Ok(None);
         }
         if !matches!(word, "v2" | "v4") {
@@ -227,6 +230,10 @@ impl<'s> Parser<'s> {
     }
 
     fn initialiser(&mut self) -> Result<Init<'s>> {
+        // Tables of plain numbers may be very long.
+        if self.at(Kind::Int) && matches!(self.peek().kind, Kind::Comma | Kind::RBrace) {
+            return self.int_expr("a number").map(Init::Value);
+        }
         if self.at(Kind::LBrace) {
             return self.nested("initialisers", |p| {
                 if p.peek().kind == Kind::RBrace {
@@ -241,7 +248,7 @@ impl<'s> Parser<'s> {
         if self.at(Kind::Ident) && self.peek().kind == Kind::Assign {
             let field = self.name("a name")?;
             self.bump();
-            return Ok(Init::Field(field, self.value()?));
+            return Ok(Init::Field(field, Box::new(self.value()?)));
         }
         self.initial_value().map(Init::Value)
     }

@@ -81,4 +81,6 @@ pub(crate) trait Context {
     fn address_bits(&self) -> u32;
     /// A predicate operand with `!` resolved: emits the negation if there is one.
     fn negated(&mut self, predicate: Operand, negate: bool) -> Operand;
+    /// A visible name that is spelt much like one that [`Context::lookup`] does not know.
+    fn near(&self, name: &str) -> Option<String>;
 }

@@ -1,12 +1,33 @@
 //! Syntax tree to IR: names, types, layout; refuses what `ptxas` refuses.
+//!
+//! [`target`] reads the directives at the top, [`module`] walks over the items. [`variables`], with [`decls`] and
+//! [`initialiser`], declares what lies in memory; [`functions`] reads the head of a function and [`builder`] its body,
+//! statement by statement: control flow goes to [`blocks`] and [`calls`], any other instruction to [`instruction`],
+//! which meets the builder through [`context`]. When all has been read, [`finish`] and [`layout`] say the rest.
 
+mod blocks;
+mod builder;
+mod calls;
 mod constant;
 mod context;
+mod decls;
+mod finish;
+mod functions;
+mod initialiser;
 mod instruction;
+mod layout;
+mod module;
+mod names;
+mod report;
+mod scope;
+mod target;
+mod variables;
 
 use crate::diag::{Diagnostic, Diagnostics, Source};
 use crate::ir;
-use crate::syntax::ast;
+use crate::syntax::{self, ast};
+use module::Checker;
+use report::Reports;
 use std::sync::Arc;
 
 /// Reads and checks a module.
@@ -14,7 +35,9 @@ use std::sync::Arc;
 /// # Errors
 /// Everything that is wrong with the text, at once.
 pub(crate) fn parse_and_check(source: Source) -> Result<ir::Module, Diagnostics> {
-    check(Arc::new(source), &ast::Module::default(), Vec::new())
+    let source = Arc::new(source);
+    let parsed = syntax::parse(&source);
+    check(source.clone(), &parsed.module, parsed.diagnostics)
 }
 
 /// Checks a module. `parse_diagnostics` is what the parser said about it.
@@ -23,8 +46,50 @@ pub(crate) fn parse_and_check(source: Source) -> Result<ir::Module, Diagnostics>
 /// Everything that is wrong with the text, at once.
 pub(crate) fn check(
     source: Arc<Source>,
-    _module: &ast::Module<'_>,
+    module: &ast::Module<'_>,
     parse_diagnostics: Vec<Diagnostic>,
 ) -> Result<ir::Module, Diagnostics> {
-    Err(Diagnostics::new(source, parse_diagnostics))
+    let mut reports = Reports::new(parse_diagnostics);
+    if reports.has_errors() {
+        // Statements are missing from the tree: what is said about the rest would mostly be wrong.
+        return Err(Diagnostics::new(source, reports.finish()));
+    }
+    let (target, items) = target::header(&module.items, &mut reports);
+    let mut checker = Checker::new(source, reports, target);
+    checker.items(items);
+    finish::undefined(&mut checker);
+    let (global_bytes, const_bytes) = layout::memory(&mut checker);
+    layout::shared(&mut checker);
+    finish::aliases(&mut checker);
+    let Checker {
+        source,
+        reports,
+        target,
+        mut functions,
+        variables,
+        aliases,
+        files,
+        locations,
+        ..
+    } = checker;
+    if reports.has_errors() {
+        return Err(Diagnostics::new(source, reports.finish()));
+    }
+    for function in &mut functions {
+        finish::parameter_copies(function);
+    }
+    let _ = aliases;
+    Ok(ir::Module {
+        warnings: Diagnostics::new(source.clone(), reports.finish()),
+        source,
+        version: target.version,
+        target: target.name,
+        address_bits: target.address_bits,
+        functions,
+        variables,
+        global_bytes,
+        const_bytes,
+        files,
+        locations,
+    })
 }

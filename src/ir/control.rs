@@ -45,6 +45,19 @@ impl Terminator {
         }
     }
 
+    /// Replaces each block that control may go to.
+    pub fn map_successors(&mut self, f: impl Fn(Block) -> Block) {
+        match self {
+            Terminator::Jump(b) => *b = f(*b),
+            Terminator::Branch { then, other, .. } => {
+                *then = f(*then);
+                *other = f(*other);
+            }
+            Terminator::Table { targets, .. } => targets.iter_mut().for_each(|b| *b = f(*b)),
+            Terminator::Return | Terminator::Exit | Terminator::Trap => {}
+        }
+    }
+
     /// The register that decides.
     pub fn uses(&self) -> Option<Reg> {
         match self {

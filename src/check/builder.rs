@@ -1,0 +1,586 @@
+//! A function under construction: its statements become blocks of instructions.
+
+use super::context::{Context, DeclKind, DeclTy, Symbol};
+use super::instruction;
+use super::module::{Checker, twice};
+use super::names::nearest;
+use super::scope::{Found, Local, Names};
+use super::{blocks, calls, variables};
+use crate::diag::{Diagnostic, Span};
+use crate::ir::bits::Op as BitsOp;
+use crate::ir::control::Terminator;
+use crate::ir::memory::{AddressOf, Base, Space, Var};
+use crate::ir::{
+    BasicBlock, Block, FuncId, Guard, Inst, Kind, Location, Operand, Pure, PureOp, Reg, RegClass,
+    RegInfo, StackVar, Unsupported, VarId,
+};
+use crate::syntax::ast::{self, Body, Statement};
+use rustc_hash::FxHashSet;
+use smallvec::smallvec;
+
+/// A block whose end may not be known yet.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    label: Option<Box<str>>,
+    placed: bool,
+    insts: Vec<Inst>,
+    terminator: Option<Terminator>,
+    span: Span,
+    location: u32,
+}
+
+/// What a `.param` variable of the body holds, for the calls that pass it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FrameInfo {
+    /// The element type.
+    pub ty: DeclTy,
+    /// Elements of the array; `None` for a single value.
+    pub count: Option<u64>,
+    /// Whether a call has returned into it so far.
+    pub returned: bool,
+}
+
+/// The function that is being built.
+pub(super) struct Builder<'c, 's> {
+    pub checker: &'c mut Checker<'s>,
+    pub names: Names<'s>,
+    pub regs: Vec<RegInfo>,
+    pub carry: Option<Reg>,
+    pub locals: Vec<StackVar>,
+    pub frame: Vec<StackVar>,
+    pub frames: Vec<FrameInfo>,
+    pub unsupported: Vec<Unsupported>,
+    pub shared: FxHashSet<VarId>,
+    pub callees: FxHashSet<FuncId>,
+    pub indirect: bool,
+    blocks: Vec<Open>,
+    /// Blocks in the order of the text.
+    placed: Vec<Block>,
+    current: Option<Block>,
+    /// The guard of the instruction being built.
+    guard: Option<Guard>,
+    /// The instruction being built.
+    pub span: Span,
+    location: u32,
+}
+
+/// The parts of a finished body.
+pub(super) struct Built {
+    pub regs: Vec<RegInfo>,
+    pub carry: Option<Reg>,
+    pub locals: Vec<StackVar>,
+    pub frame: Vec<StackVar>,
+    pub unsupported: Vec<Unsupported>,
+    pub shared: FxHashSet<VarId>,
+    pub callees: FxHashSet<FuncId>,
+    pub indirect: bool,
+    pub blocks: Vec<BasicBlock>,
+}
+
+impl<'c, 's> Builder<'c, 's> {
+    pub(super) fn new(checker: &'c mut Checker<'s>) -> Self {
+        let mut builder = Builder {
+            checker,
+            names: Names::default(),
+            regs: Vec::new(),
+            carry: None,
+            locals: Vec::new(),
+            frame: Vec::new(),
+            frames: Vec::new(),
+            unsupported: Vec::new(),
+            shared: FxHashSet::default(),
+            callees: FxHashSet::default(),
+            indirect: false,
+            blocks: Vec::new(),
+            placed: Vec::new(),
+            current: None,
+            guard: None,
+            span: Span::default(),
+            location: u32::MAX,
+        };
+        builder.names.open();
+        let entry = builder.new_block(None);
+        builder.enter(entry);
+        builder
+    }
+
+    /// A body; the scope of the parameters, which is also the body's own, is open.
+    pub(super) fn body(&mut self, body: &Body<'s>) {
+        self.labels(body);
+        self.statements(body);
+        self.span = Span::new(body.span.end.saturating_sub(1), body.span.end);
+        if self.current.is_some() {
+            self.terminate(Terminator::Return);
+        }
+        self.names.close();
+    }
+
+    /// Declares the labels of a scope: they are visible in all of it.
+    fn labels(&mut self, body: &Body<'s>) {
+        for statement in &body.statements {
+            if let Statement::Label(label) = statement {
+                let block = self.new_block(Some(label.text.into()));
+                let symbol = Local::Is(Symbol::Label(block));
+                if let Err(earlier) = self.names.declare(label.text.into(), label.span, symbol) {
+                    self.checker
+                        .reports
+                        .push(twice(label.text, label.span, earlier));
+                }
+            }
+        }
+    }
+
+    fn statements(&mut self, body: &Body<'s>) {
+        for statement in &body.statements {
+            match statement {
+                Statement::Label(label) => self.label(*label),
+                Statement::Instruction(instruction) => self.instruction(instruction),
+                Statement::Variable(variable) => variables::body_variable(self, variable),
+                Statement::Block(inner) => {
+                    self.names.open();
+                    self.labels(inner);
+                    self.statements(inner);
+                    self.names.close();
+                }
+                Statement::Pragma(_) => {}
+                Statement::Loc(loc) => self.loc(loc),
+                Statement::CallTable(table) => calls::body_table(self, table),
+            }
+        }
+    }
+
+    fn label(&mut self, label: ast::Name<'s>) {
+        if let Some(earlier) = self.names.family_here(label.text) {
+            self.checker
+                .reports
+                .push(twice(label.text, label.span, earlier));
+        }
+        if let Some(Found::Symbol(Symbol::Label(block))) = self.names.find(label.text) {
+            if self.current.is_some() {
+                self.span = label.span;
+                self.terminate(Terminator::Jump(block));
+            }
+            // A label that stands twice has been refused; its block is entered once.
+            if !self.blocks[block.index()].placed {
+                self.enter(block);
+            }
+        }
+    }
+
+    fn loc(&mut self, loc: &ast::Loc<'_>) {
+        if let Some((file, line, _)) = loc.inlined_at
+            && !self.checker.is_location(file, line)
+        {
+            self.checker.reports.push(Diagnostic::error(
+                loc.span,
+                format!(
+                    "`inlined_at` names file {file}, line {line}, which no `.loc` before names"
+                ),
+            ));
+        }
+        self.location = self.checker.location(Location {
+            file: loc.file,
+            line: loc.line,
+            column: loc.column,
+        });
+    }
+
+    fn instruction(&mut self, instruction: &ast::Instruction<'s>) {
+        self.span = instruction.span;
+        let guard = match &instruction.guard {
+            None => None,
+            Some(guard) => {
+                let Some(reg) = self.predicate(guard.predicate) else {
+                    return;
+                };
+                Some(Guard {
+                    reg,
+                    negated: guard.negated,
+                })
+            }
+        };
+        match instruction.mnemonic.text {
+            "bra" => blocks::branch(self, instruction, guard),
+            "brx" => blocks::branch_indexed(self, instruction, guard),
+            "call" => calls::call(self, instruction, guard),
+            "ret" => blocks::leave(self, instruction, guard, Terminator::Return),
+            "exit" => blocks::leave(self, instruction, guard, Terminator::Exit),
+            "trap" | "brkpt" => blocks::leave(self, instruction, guard, Terminator::Trap),
+            _ => {
+                self.guard = guard;
+                instruction::build(self, instruction);
+                self.guard = None;
+            }
+        }
+    }
+
+    /// The predicate register of a guard.
+    fn predicate(&mut self, name: ast::Name<'s>) -> Option<Reg> {
+        let symbol = self.lookup(name.text);
+        if let Some(Symbol::Reg { reg, ty, .. }) = &symbol
+            && ty.kind == DeclKind::Pred
+        {
+            return Some(*reg);
+        }
+        let error = match symbol {
+            None => self.undeclared(name),
+            Some(_) => Diagnostic::error(
+                name.span,
+                format!("`{}` is no predicate register", name.text),
+            ),
+        };
+        self.checker.reports.push(error);
+        None
+    }
+
+    /// What to say about a name that nothing declares.
+    pub(super) fn undeclared(&self, name: ast::Name<'_>) -> Diagnostic {
+        let error = Diagnostic::error(name.span, format!("`{}` is not declared", name.text));
+        match self.near(name.text) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
+        }
+    }
+
+    /// A register for each part of a declared one.
+    pub(super) fn make_register(&mut self, name: &str, ty: DeclTy, lanes: u8) -> Symbol {
+        let class = match ty.bits {
+            1 => RegClass::Pred,
+            bits => RegClass::of_bits(bits).unwrap_or(RegClass::B64),
+        };
+        if lanes > 1 {
+            let elements = (0..usize::from(lanes))
+                .map(|lane| self.new_reg(class, format!("{name}.{}", ["x", "y", "z", "w"][lane])))
+                .collect();
+            return Symbol::Vector { elements, ty };
+        }
+        if ty.bits == 128 {
+            let reg = self.new_reg(class, format!("{name}.lo"));
+            let high = Some(self.new_reg(class, format!("{name}.hi")));
+            return Symbol::Reg { reg, high, ty };
+        }
+        Symbol::Reg {
+            reg: self.new_reg(class, name.to_string()),
+            high: None,
+            ty,
+        }
+    }
+
+    fn new_reg(&mut self, class: RegClass, name: String) -> Reg {
+        let reg = Reg(self.regs.len() as u32);
+        let name = name.into();
+        self.regs.push(RegInfo { class, name });
+        reg
+    }
+
+    /// A `.param` variable of the body.
+    pub(super) fn add_frame(&mut self, var: StackVar, ty: DeclTy, count: Option<u64>) -> Var {
+        self.frame.push(var);
+        self.frames.push(FrameInfo {
+            ty,
+            count,
+            returned: false,
+        });
+        Var::Frame((self.frame.len() - 1) as u32)
+    }
+
+    pub(super) fn new_block(&mut self, label: Option<Box<str>>) -> Block {
+        let block = Block(self.blocks.len() as u32);
+        self.blocks.push(Open {
+            label,
+            ..Open::default()
+        });
+        block
+    }
+
+    /// Goes on in a block.
+    pub(super) fn enter(&mut self, block: Block) {
+        self.blocks[block.index()].placed = true;
+        self.placed.push(block);
+        self.current = Some(block);
+    }
+
+    /// The block that is being filled; behind a jump that nothing leads around, a new one that nothing reaches.
+    fn here(&mut self) -> Block {
+        match self.current {
+            Some(block) => block,
+            None => {
+                let block = self.new_block(None);
+                self.enter(block);
+                block
+            }
+        }
+    }
+
+    /// Ends the current block.
+    pub(super) fn terminate(&mut self, terminator: Terminator) {
+        let block = self.here();
+        let (span, location) = (self.span, self.location);
+        let block = &mut self.blocks[block.index()];
+        block.terminator = Some(terminator);
+        block.span = span;
+        block.location = location;
+        self.current = None;
+    }
+
+    /// Ends the current block so that control goes to `target` where the guard holds, and on otherwise.
+    pub(super) fn jump(&mut self, guard: Option<Guard>, target: Block) {
+        let Some(guard) = guard else {
+            self.terminate(Terminator::Jump(target));
+            return;
+        };
+        let next = self.new_block(None);
+        let (then, other) = if guard.negated {
+            (next, target)
+        } else {
+            (target, next)
+        };
+        let cond = guard.reg;
+        self.terminate(Terminator::Branch { cond, then, other });
+        self.enter(next);
+    }
+
+    /// Does what `inside` builds only where the guard holds, by branching around it.
+    pub(super) fn guarded(&mut self, guard: Option<Guard>, inside: impl FnOnce(&mut Self)) {
+        let Some(guard) = guard else {
+            inside(self);
+            return;
+        };
+        let (then, next) = (self.new_block(None), self.new_block(None));
+        let (taken, other) = if guard.negated {
+            (next, then)
+        } else {
+            (then, next)
+        };
+        self.terminate(Terminator::Branch {
+            cond: guard.reg,
+            then: taken,
+            other,
+        });
+        self.enter(then);
+        inside(self);
+        if self.current.is_some() {
+            self.terminate(Terminator::Jump(next));
+        }
+        self.enter(next);
+    }
+
+    fn push(&mut self, kind: Kind, guard: Option<Guard>) {
+        let block = self.here();
+        let inst = Inst {
+            guard,
+            kind,
+            span: self.span,
+            location: self.location,
+        };
+        self.blocks[block.index()].insts.push(inst);
+    }
+
+    /// Notes what an instruction names, and refuses accesses that depend on what stands before.
+    fn note(&mut self, kind: &Kind) {
+        match kind {
+            Kind::Load(load) => {
+                if let Base::Var(var) = load.addr.base {
+                    self.note_var(var);
+                    self.note_access(var, false);
+                }
+            }
+            Kind::Store(store) => {
+                if let Base::Var(var) = store.addr.base {
+                    self.note_var(var);
+                    self.note_access(var, true);
+                }
+            }
+            Kind::AddressOf(AddressOf { var, .. }) => self.note_var(*var),
+            Kind::FunctionAddress { function, .. } => {
+                let function = *function;
+                self.callees.insert(function);
+                self.checker.addressed.entry(function).or_insert(self.span);
+            }
+            Kind::Pure(_)
+            | Kind::Special { .. }
+            | Kind::Call(_)
+            | Kind::Hint { .. }
+            | Kind::Unsupported => {}
+        }
+    }
+
+    fn note_var(&mut self, var: Var) {
+        let Var::Module(id) = var else {
+            return;
+        };
+        let variable = &self.checker.variables[id.index()];
+        if variable.space == Space::Shared {
+            self.shared.insert(id);
+        } else if variable.size == 0 {
+            let error = Diagnostic::error(
+                self.span,
+                format!(
+                    "`{}` is declared `.extern` without a size, and defined nowhere",
+                    variable.name
+                ),
+            )
+            .related(variable.span, "declared here");
+            self.checker.reports.push(error);
+        }
+    }
+
+    fn note_access(&mut self, var: Var, store: bool) {
+        let Var::Frame(index) = var else {
+            return;
+        };
+        let name = &self.frame[index as usize].name;
+        if !store && !self.frames[index as usize].returned {
+            let error = Diagnostic::error(
+                self.span,
+                format!("`ld.param` from `{name}`, into which no call before returns"),
+            );
+            self.checker.reports.push(error);
+        } else if store && self.guard.is_some() {
+            let error = Diagnostic::error(
+                self.span,
+                format!("`st.param` to `{name}`, the parameter of a call, cannot have a guard"),
+            )
+            .hint("branch around it, or choose the value with `selp`");
+            self.checker.reports.push(error);
+        }
+    }
+
+    /// The finished body: reachable blocks in the order of the text.
+    pub(super) fn finish(self) -> Built {
+        let mut reached = vec![false; self.blocks.len()];
+        let mut work = vec![Block(0)];
+        reached[0] = true;
+        while let Some(block) = work.pop() {
+            if let Some(terminator) = &self.blocks[block.index()].terminator {
+                terminator.successors(|next| {
+                    if !std::mem::replace(&mut reached[next.index()], true) {
+                        work.push(next);
+                    }
+                });
+            }
+        }
+        let mut number = vec![Block(0); self.blocks.len()];
+        let mut order = Vec::new();
+        for &block in &self.placed {
+            if reached[block.index()] {
+                number[block.index()] = Block(order.len() as u32);
+                order.push(block);
+            }
+        }
+        let mut open: Vec<Option<Open>> = self.blocks.into_iter().map(Some).collect();
+        let blocks = order
+            .iter()
+            .filter_map(|block| {
+                let block = open[block.index()].take()?;
+                let mut terminator = block.terminator.unwrap_or(Terminator::Return);
+                terminator.map_successors(|b| number[b.index()]);
+                Some(BasicBlock {
+                    label: block.label,
+                    insts: block.insts,
+                    terminator,
+                    span: block.span,
+                    location: block.location,
+                })
+            })
+            .collect();
+        Built {
+            regs: self.regs,
+            carry: self.carry,
+            locals: self.locals,
+            frame: self.frame,
+            unsupported: self.unsupported,
+            shared: self.shared,
+            callees: self.callees,
+            indirect: self.indirect,
+            blocks,
+        }
+    }
+}
+
+impl Context for Builder<'_, '_> {
+    fn lookup(&mut self, name: &str) -> Option<Symbol> {
+        let (ty, lanes) = match self.names.find(name) {
+            Some(Found::Symbol(symbol)) => return Some(symbol),
+            Some(Found::Register { ty, lanes, .. }) => (ty, lanes),
+            None => return self.checker.symbol(name),
+        };
+        let symbol = self.make_register(name, ty, lanes);
+        if let Some(Found::Register { keep, .. }) = self.names.find(name) {
+            keep.set(symbol.clone());
+        }
+        Some(symbol)
+    }
+
+    fn fresh(&mut self, class: RegClass) -> Reg {
+        self.new_reg(class, String::new())
+    }
+
+    fn carry(&mut self) -> Reg {
+        match self.carry {
+            Some(reg) => reg,
+            None => {
+                let reg = self.new_reg(RegClass::Pred, "CC.CF".to_string());
+                self.carry = Some(reg);
+                reg
+            }
+        }
+    }
+
+    fn emit(&mut self, kind: Kind) {
+        self.note(&kind);
+        self.push(kind, self.guard);
+    }
+
+    fn emit_unguarded(&mut self, kind: Kind) {
+        self.note(&kind);
+        self.push(kind, None);
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.checker.reports.push(diagnostic);
+    }
+
+    fn unsupported(&mut self, what: String, family: &'static str, span: Span) {
+        self.unsupported.push(Unsupported { span, what, family });
+        self.push(Kind::Unsupported, self.guard);
+    }
+
+    fn version(&self) -> (u32, u32) {
+        self.checker.target.version
+    }
+
+    fn target(&self) -> (u32, &str) {
+        (self.checker.target.number, &self.checker.target.suffix)
+    }
+
+    fn address_bits(&self) -> u32 {
+        self.checker.target.address_bits
+    }
+
+    fn negated(&mut self, predicate: Operand, negate: bool) -> Operand {
+        if !negate {
+            return predicate;
+        }
+        let class = RegClass::Pred;
+        let dst = self.fresh(class);
+        self.push(
+            Kind::Pure(Pure {
+                op: PureOp::Bits(BitsOp::Not { class }),
+                dsts: smallvec![Some(dst)],
+                srcs: smallvec![predicate],
+            }),
+            None,
+        );
+        Operand::Reg(dst)
+    }
+
+    fn near(&self, name: &str) -> Option<String> {
+        if self.checker.reports.is_full() {
+            return None;
+        }
+        let local = self.names.visible();
+        let global = self.checker.names.keys().map(|name| (&**name, None));
+        nearest(name, local.chain(global))
+    }
+}

@@ -1,0 +1,67 @@
+//! Collects what is said about a module, up to a cap.
+
+use crate::diag::{Diagnostic, Severity};
+
+/// How many errors are kept, and how many warnings.
+const MAX: usize = 100;
+
+/// Diagnostics of one module.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    list: Vec<Diagnostic>,
+    errors: usize,
+    warnings: usize,
+}
+
+impl Reports {
+    /// Those that the parser has made already.
+    pub(super) fn new(list: Vec<Diagnostic>) -> Self {
+        let errors = list
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .count();
+        let warnings = list.len() - errors;
+        Reports {
+            list,
+            errors,
+            warnings,
+        }
+    }
+
+    /// Adds one, unless there are enough of its kind.
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        let count = match diagnostic.severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        };
+        *count += 1;
+        if *count <= MAX {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// Whether the module is refused.
+    pub(super) fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// Whether further errors would be dropped, so that what only looks for errors may end.
+    pub(super) fn is_full(&self) -> bool {
+        self.errors > MAX
+    }
+
+    /// All of them; the last error says how many were left out.
+    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+        let left_out = self.errors.saturating_sub(MAX);
+        if left_out > 0
+            && let Some(last) = self
+                .list
+                .iter_mut()
+                .filter(|d| d.severity == Severity::Error)
+                .next_back()
+        {
+            last.hint = Some(format!("{left_out} more errors are not shown"));
+        }
+        self.list
+    }
+}

@@ -305,7 +305,7 @@ proptest! {
             let with = |op| setp(Some(op), &[a, b, c.into()]);
             prop_assert_eq!(with(BoolOp::And), [u64::from(t && c), u64::from(!t && c)]);
             prop_assert_eq!(with(BoolOp::Or), [u64::from(t || c), u64::from(!t || c)]);
-            prop_assert_eq!(with(BoolOp::Xor), [u64::from(t != c), u64::from(!t != c)]);
+            prop_assert_eq!(with(BoolOp::Xor), [u64::from(t != c), u64::from(t == c)]);
             let set = |float| run(PureOp::Compare(Compare::Set { cmp, ty, combine: None, float }), &[a, b])[0];
             prop_assert_eq!(set(false), if t { 0xffff_ffff } else { 0 });
             prop_assert_eq!(set(true), u64::from(f32::from(u8::from(t)).to_bits()));

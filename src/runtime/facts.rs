@@ -14,6 +14,8 @@ pub(super) struct Facts {
     pub calls: bool,
     /// Whether its time is not bounded by the length of its text: it has a loop or a call.
     pub unbounded: bool,
+    /// Instructions in all bodies together.
+    pub instructions: u64,
     /// Whether it may reach global memory.
     pub global_memory: bool,
 }
@@ -25,6 +27,7 @@ impl Facts {
             unsupported: None,
             calls: false,
             unbounded: false,
+            instructions: 0,
             global_memory: false,
         };
         let mut missing = Vec::new();
@@ -47,6 +50,7 @@ impl Facts {
                 missing.push((function.span, what, ""));
             }
             for (index, block) in function.blocks.iter().enumerate() {
+                facts.instructions += block.insts.len() as u64 + 1;
                 for inst in &block.insts {
                     facts.visit(&inst.kind, &mut todo, &mut any_target);
                 }

@@ -16,7 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A launch on its way. Workers that come too late find it closed, and never touch anything of the caller's.
+/// Instructions, all threads together, that are done before a helper would have come.
+const SMALL: u64 = 20_000;
+
+/// A launch on its way.
 #[derive(Debug)]
 pub(super) struct Job {
     instance: Instance,
@@ -34,15 +37,56 @@ pub(super) struct Job {
     /// The lowest CTA that went wrong; those above it need not run.
     end: AtomicU64,
     steps: AtomicU64,
-    state: Mutex<State>,
-    idle: Condvar,
+    failure: Mutex<Option<(u64, Error)>>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    running: usize,
-    closed: bool,
-    failure: Option<(u64, Error)>,
+/// Where helpers come in. Those that come too late find the job gone, so that nothing outlives its launch.
+#[derive(Debug)]
+struct Door {
+    inside: Mutex<Inside>,
+    left: Condvar,
+}
+
+#[derive(Debug)]
+struct Inside {
+    job: Option<Arc<Job>>,
+    helpers: usize,
+}
+
+impl Door {
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        lock(&self.inside)
+    }
+
+    /// Helps, if the job is still there.
+    fn help(&self) {
+        let mut inside = self.inside();
+        let Some(job) = inside.job.clone() else {
+            return;
+        };
+        inside.helpers += 1;
+        drop(inside);
+        job.work();
+        drop(job);
+        self.inside().helpers -= 1;
+        self.left.notify_all();
+    }
+
+    /// Lets nobody in any more, and waits for those inside.
+    fn close(&self) {
+        let mut inside = self.inside();
+        inside.job = None;
+        while inside.helpers > 0 {
+            inside = self
+                .left
+                .wait(inside)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Job {
@@ -69,8 +113,7 @@ impl Job {
             next: AtomicU64::new(0),
             end: AtomicU64::new(blocks),
             steps: AtomicU64::new(0),
-            state: Mutex::default(),
-            idle: Condvar::new(),
+            failure: Mutex::new(None),
         }
     }
 
@@ -84,26 +127,44 @@ impl Job {
             cancel.watch(&self.stop);
         }
         let _watch = limit.map(|l| watchdog::watch(&self.stop, l)).transpose()?;
+        let facts = program.facts(self.kernel);
         let pool = program.engine().pool();
-        let workers = pool
-            .threads()
-            .min(usize::try_from(self.blocks).unwrap_or(usize::MAX));
+        let threads = self
+            .block
+            .iter()
+            .fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
+        let small = !facts.unbounded && threads.saturating_mul(facts.instructions) < SMALL;
+        let workers = match usize::try_from(self.blocks) {
+            _ if small => 1,
+            Ok(blocks) => pool.threads().min(blocks),
+            Err(_) => pool.threads(),
+        };
         let job = Arc::new(self);
-        for _ in 1..workers {
-            let job = Arc::clone(&job);
-            pool.spawn(move || job.work())?;
+        if workers == 1 {
+            call::with_stack(facts.calls, || job.work());
+        } else {
+            let door = Arc::new(Door {
+                inside: Mutex::new(Inside {
+                    job: Some(Arc::clone(&job)),
+                    helpers: 0,
+                }),
+                left: Condvar::new(),
+            });
+            for _ in 1..workers {
+                let door = Arc::clone(&door);
+                pool.spawn(move || door.help())?;
+            }
+            call::with_stack(facts.calls, || job.work());
+            door.close();
         }
-        let calls = program.facts(job.kernel).calls;
-        call::with_stack(calls, || job.work());
-        let failure = job.close();
+        let failure = lock(&job.failure).take().map(|(_, error)| error);
         if let Some(error) = failure {
             return Err(explain(error, &job.stop, launch.cancel.as_ref(), limit));
         }
-        let threads: u64 = job.block.iter().map(|&n| u64::from(n)).product();
         Ok(Report {
             engine: job.kind,
             blocks: job.blocks,
-            threads: job.blocks * threads,
+            threads,
             workers,
             compile_time: match job.kind {
                 EngineKind::Native => program.compile_time(),
@@ -119,51 +180,20 @@ impl Job {
 
     /// Takes part, until no CTA is left.
     fn work(&self) {
-        {
-            let mut state = self.state();
-            if state.closed {
-                return;
-            }
-            state.running += 1;
-        }
         let done = Internal::catch("running a kernel", || self.run_blocks());
-        let failure = match done {
-            Ok(Ok(())) => None,
-            Ok(Err(failure)) => Some(failure),
-            Err(internal) => Some((0, internal.into())),
+        let (index, error) = match done {
+            Ok(Ok(())) => return,
+            Ok(Err(failure)) => failure,
+            Err(internal) => (0, internal.into()),
         };
-        let mut state = self.state();
-        if let Some((index, error)) = failure {
-            self.end.fetch_min(index, Ordering::Relaxed);
-            if state
-                .failure
-                .as_ref()
-                .is_none_or(|(i, e)| outranks((index, &error), (*i, e)))
-            {
-                state.failure = Some((index, error));
-            }
+        self.end.fetch_min(index, Ordering::Relaxed);
+        let mut failure = lock(&self.failure);
+        let first = failure
+            .as_ref()
+            .is_none_or(|(i, e)| self.rank(index, &error) < self.rank(*i, e));
+        if first {
+            *failure = Some((index, error));
         }
-        state.running -= 1;
-        if state.running == 0 {
-            self.idle.notify_all();
-        }
-    }
-
-    /// Keeps late workers out, waits for the others; gives what went wrong.
-    fn close(&self) -> Option<Error> {
-        let mut state = self.state();
-        state.closed = true;
-        while state.running > 0 {
-            state = self
-                .idle
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        state.failure.take().map(|(_, error)| error)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs CTAs in order of their index, as long as there are some below the first that went wrong.
@@ -224,6 +254,20 @@ impl Job {
         result
     }
 
+    /// What is reported if several CTAs went wrong: what comes first in this order. An error that the kernel did not cause,
+    /// then the CTA of the lowest index; being stopped comes last.
+    fn rank(&self, index: u64, error: &Error) -> (u8, u64) {
+        let class = match error {
+            Error::Fault(f) if f.kind == FaultKind::TimeLimit && self.stop.is_raised() => 2,
+            Error::Fault(_) => 1,
+            Error::Diagnostics(_)
+            | Error::Unsupported(_)
+            | Error::Usage(_)
+            | Error::Internal(_) => 0,
+        };
+        (class, index)
+    }
+
     /// CTAs that a worker takes at once: few enough that all are busy to the end.
     fn chunk(&self, workers: usize) -> u64 {
         (self.blocks / (workers as u64 * 16)).clamp(1, 64)
@@ -233,23 +277,6 @@ impl Job {
         let [x, y, _] = self.grid.map(u64::from);
         [index % x, index / x % y, index / x / y].map(|n| n as u32)
     }
-}
-
-/// Whether `new` is to be reported rather than `old`: an error that the kernel did not cause comes first, a time limit
-/// last, otherwise the CTA of the lower index.
-fn outranks(new: (u64, &Error), old: (u64, &Error)) -> bool {
-    let rank = |(index, error): (u64, &Error)| {
-        let class = match error {
-            Error::Fault(fault) if fault.kind == FaultKind::TimeLimit => 2,
-            Error::Fault(_) => 1,
-            Error::Diagnostics(_)
-            | Error::Unsupported(_)
-            | Error::Usage(_)
-            | Error::Internal(_) => 0,
-        };
-        (class, index)
-    };
-    rank(new) < rank(old)
 }
 
 /// Says of a time limit whose it was.

@@ -4,7 +4,7 @@ use super::engine::{EngineConfig, EngineKind};
 use super::program::Program;
 use super::value::describe;
 use crate::error::{Error, Internal, Missing, Unsupported, Usage};
-use crate::interp::{Interpreter, NoTrace};
+use crate::interp::{Interpreter, NoTrace, Trace};
 use crate::ir::{self, FuncId};
 use crate::jit::{Absent, Code, CompileError, Misuse, Prepared, Settings};
 use crate::machine::{Fault, Launch, Scratch};
@@ -91,11 +91,16 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Runs one CTA; gives the number of executed instructions, 0 for native code.
-    pub(super) fn run_block(&self, scratch: &Scratch, block: [u32; 3]) -> Result<u64, Fault> {
+    /// Runs one CTA; gives the number of executed instructions, 0 for native code. Only the interpreter traces.
+    pub(super) fn run_block(
+        &self,
+        scratch: &Scratch,
+        block: [u32; 3],
+        trace: &mut impl Trace,
+    ) -> Result<u64, Fault> {
         match self {
             Runner::Interpreter(interpreter, kernel, launch) => {
-                interpreter.run_block(*kernel, launch, scratch, block, &mut NoTrace)
+                interpreter.run_block(*kernel, launch, scratch, block, trace)
             }
             Runner::Native(prepared) => prepared.run_block(scratch, block).map(|()| 0),
         }

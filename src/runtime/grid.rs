@@ -9,6 +9,7 @@ use super::instance::Instance;
 use super::launch::{Launch, Report};
 use super::watchdog;
 use crate::error::{Error, Internal};
+use crate::interp::{NoTrace, Trace};
 use crate::ir::FuncId;
 use crate::machine::{self, Fault, FaultKind, Limits, Stop};
 use smallvec::SmallVec;
@@ -66,7 +67,7 @@ impl Door {
         };
         inside.helpers += 1;
         drop(inside);
-        job.work();
+        job.work(&mut NoTrace);
         drop(job);
         self.inside().helpers -= 1;
         self.left.notify_all();
@@ -117,8 +118,8 @@ impl Job {
         }
     }
 
-    /// Runs all CTAs and waits for them.
-    pub(super) fn run(self, launch: &Launch) -> Result<Report, Error> {
+    /// Runs all CTAs and waits for them. What traces runs on one thread.
+    pub(super) fn run<T: Trace>(self, launch: &Launch, trace: &mut T) -> Result<Report, Error> {
         let start = Instant::now();
         let program = self.instance.program().clone();
         let config = program.engine().config();
@@ -135,13 +136,13 @@ impl Job {
             .fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
         let small = !facts.unbounded && threads.saturating_mul(facts.instructions) < SMALL;
         let workers = match usize::try_from(self.blocks) {
-            _ if small => 1,
+            _ if small || T::ENABLED => 1,
             Ok(blocks) => pool.threads().min(blocks),
             Err(_) => pool.threads(),
         };
         let job = Arc::new(self);
         if workers == 1 {
-            call::with_stack(facts.calls, || job.work());
+            call::with_stack(facts.calls, || job.work(trace));
         } else {
             let door = Arc::new(Door {
                 inside: Mutex::new(Inside {
@@ -154,7 +155,7 @@ impl Job {
                 let door = Arc::clone(&door);
                 pool.spawn(move || door.help())?;
             }
-            call::with_stack(facts.calls, || job.work());
+            call::with_stack(facts.calls, || job.work(trace));
             door.close();
         }
         let failure = lock(&job.failure).take().map(|(_, error)| error);
@@ -179,8 +180,8 @@ impl Job {
     }
 
     /// Takes part, until no CTA is left.
-    fn work(&self) {
-        let done = Internal::catch("running a kernel", || self.run_blocks());
+    fn work(&self, trace: &mut impl Trace) {
+        let done = Internal::catch("running a kernel", || self.run_blocks(trace));
         let (index, error) = match done {
             Ok(Ok(())) => return,
             Ok(Err(failure)) => failure,
@@ -197,7 +198,7 @@ impl Job {
     }
 
     /// Runs CTAs in order of their index, as long as there are some below the first that went wrong.
-    fn run_blocks(&self) -> Result<(), (u64, Error)> {
+    fn run_blocks(&self, trace: &mut impl Trace) -> Result<(), (u64, Error)> {
         let program = self.instance.program();
         let config = program.engine().config();
         let launch = machine::Launch {
@@ -242,7 +243,7 @@ impl Job {
                     )
                     .by(block, [0; 3]))
                 } else {
-                    runner.run_block(&scratch, block)
+                    runner.run_block(&scratch, block, trace)
                 };
                 match done {
                     Ok(n) => steps += n,

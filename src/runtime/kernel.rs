@@ -1,11 +1,13 @@
 //! Kernels and their launches.
 
 use super::args::{Arg, marshal};
+use super::engine::EngineKind;
 use super::grid::Job;
 use super::instance::Instance;
 use super::launch::{Dim, Launch, Report};
 use super::module::Parameter;
 use crate::error::{Error, Usage};
+use crate::interp::{NoTrace, Trace};
 use crate::ir::{self, FuncId};
 
 /// Most static and dynamic shared memory of a block: what an H100 has.
@@ -57,13 +59,31 @@ impl Kernel {
     /// Directives", and the limits of CUDA). [`Error::Fault`] for what a thread did wrong: of several, that of the
     /// block that comes first; memory is then what it happens to be.
     pub fn launch(&self, launch: Launch, args: impl AsRef<[Arg]>) -> Result<Report, Error> {
+        self.run(launch, args.as_ref(), &mut NoTrace)
+    }
+
+    /// As [`Kernel::launch`]; the interpreter runs all threads in order on the calling thread, and `trace` sees each
+    /// instruction.
+    ///
+    /// # Errors
+    /// As [`Kernel::launch`].
+    pub(crate) fn launch_traced(
+        &self,
+        launch: Launch,
+        args: impl AsRef<[Arg]>,
+        trace: &mut impl Trace,
+    ) -> Result<Report, Error> {
+        self.run(launch.engine(EngineKind::Interpreter), args.as_ref(), trace)
+    }
+
+    fn run(&self, launch: Launch, args: &[Arg], trace: &mut impl Trace) -> Result<Report, Error> {
         self.check_dimensions(&launch)?;
         let program = self.instance.program();
         let kind = launch.engine.unwrap_or(program.engine().config().kind);
         program.require(self.id, kind)?;
         let device = self.instance.device();
-        let params = marshal(self.instance.ir(), self.ir(), device, args.as_ref())?;
-        Job::new(&self.instance, self.id, kind, &launch, params).run(&launch)
+        let params = marshal(self.instance.ir(), self.ir(), device, args)?;
+        Job::new(&self.instance, self.id, kind, &launch, params).run(&launch, trace)
     }
 
     fn check_dimensions(&self, launch: &Launch) -> Result<(), Error> {

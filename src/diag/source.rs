@@ -62,16 +62,12 @@ pub struct Source {
 }
 
 impl Source {
-    /// Takes a text. Offsets are 32 bits wide: the parser refuses longer texts before it makes spans.
+    /// Takes a text. Offsets are 32 bits wide: what lies past 4 GiB counts as one line, and the parser refuses it.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
-        let mut lines = vec![0];
-        lines.extend(
-            text.bytes()
-                .enumerate()
-                .filter(|&(_, b)| b == b'\n')
-                .map(|(i, _)| u32::try_from(i + 1).unwrap_or(u32::MAX)),
-        );
+        let breaks = text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
+        let starts = breaks.map_while(|(i, _)| u32::try_from(i + 1).ok());
+        let lines = std::iter::once(0).chain(starts).collect();
         Source {
             name: name.into(),
             text,
@@ -115,11 +111,8 @@ impl Source {
 
     /// The span of line `line` (from 1) without its end; the end of the text past the last line.
     pub(super) fn line_span(&self, line: u32) -> Span {
-        let start_of = |index: usize| {
-            self.lines
-                .get(index)
-                .map_or(self.text.len(), |&start| start as usize)
-        };
+        let past = self.text.floor_char_boundary(u32::MAX as usize);
+        let start_of = |index: usize| self.lines.get(index).map_or(past, |&start| start as usize);
         let end = start_of(line as usize);
         let start = if line == 0 {
             end

@@ -43,7 +43,7 @@ impl<'s> Parser<'s> {
     }
 
     fn statement(&mut self) -> Result<Statement<'s>> {
-        self.node()?;
+        self.spend::<Statement<'s>>()?;
         let labelled = self.at_label();
         match self.token.kind {
             Kind::Ident if labelled => {
@@ -107,7 +107,7 @@ impl<'s> Parser<'s> {
         let mnemonic = self.ident("an instruction")?;
         let mut modifiers = SmallVec::<[Name<'s>; 6]>::new();
         while self.at(Kind::Word) {
-            self.node()?;
+            self.spend::<Name<'s>>()?;
             modifiers.push(self.take_word());
         }
         let mut operands = Vec::new();

@@ -130,6 +130,7 @@ impl<'s> Parser<'s> {
 
     /// Takes an operator and counts it.
     fn operator(&mut self) -> Result<Span> {
+        self.spend::<[Expr<'s>; 2]>()?;
         self.operators += 1;
         if self.operators > MAX_OPERATORS {
             let message =

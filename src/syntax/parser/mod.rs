@@ -2,7 +2,7 @@
 //!
 //! No part of the grammar depends on which instruction stands there. After an error the parser goes on at the next
 //! statement or directive, so one run reports all errors, up to a cap. Nesting, the size of an expression and the
-//! number of nodes are bounded: hostile text gets an error, never a stack overflow or a memory without end.
+//! size of the tree are bounded: hostile text gets an error, never a stack overflow or a memory without end.
 
 mod body;
 mod debug;
@@ -22,8 +22,8 @@ const MAX_TEXT: usize = 1 << 30;
 const MAX_DEPTH: u32 = 128;
 /// How many operators an expression may have.
 const MAX_OPERATORS: u32 = 1024;
-/// How many statements, operands, initialisers and names a module may have; some gigabytes of tree.
-const MAX_NODES: u32 = 1 << 25;
+/// How many bytes the tree may take. The longest real modules need some hundreds of megabytes.
+const MAX_TREE: u64 = 4 << 30;
 /// How many errors are reported before the parser gives up.
 const MAX_ERRORS: usize = 100;
 
@@ -88,9 +88,10 @@ struct Parser<'s> {
     /// How many braces of operands and initialisers are open.
     braces: u32,
     operators: u32,
-    nodes: u32,
+    /// How many bytes the tree may still take.
+    budget: u64,
     warnings: Vec<Diagnostic>,
-    /// Set when no more is read: too many errors or nodes.
+    /// Set when no more is read: too many errors, or too large a tree.
     stopped: bool,
 }
 
@@ -106,7 +107,7 @@ impl<'s> Parser<'s> {
             depth: 0,
             braces: 0,
             operators: 0,
-            nodes: 0,
+            budget: MAX_TREE,
             warnings: Vec::new(),
             stopped: false,
         }
@@ -234,18 +235,20 @@ impl<'s> Parser<'s> {
         start.to(self.last)
     }
 
-    /// Counts a node of the tree.
-    fn node(&mut self) -> Result<()> {
-        self.nodes += 1;
-        if self.nodes <= MAX_NODES {
-            return Ok(());
+    /// Counts a part of the tree.
+    fn spend<T>(&mut self) -> Result<()> {
+        match self.budget.checked_sub(size_of::<T>() as u64) {
+            Some(rest) => {
+                self.budget = rest;
+                Ok(())
+            }
+            None => {
+                if !self.stopped {
+                    self.stop("the module is too large: what was read up to here fills the memory allowed".into());
+                }
+                Err(Reported)
+            }
         }
-        if !self.stopped {
-            self.stop(format!(
-                "the module is too large: more than {MAX_NODES} statements, operands and names"
-            ));
-        }
-        Err(Reported)
     }
 
     /// Runs `inner` one level deeper.
@@ -265,7 +268,7 @@ impl<'s> Parser<'s> {
         // Most lists are short: collected in place, they need no more memory than they keep.
         let mut list = SmallVec::<[T; 4]>::new();
         loop {
-            self.node()?;
+            self.spend::<T>()?;
             list.push(one(self)?);
             if !self.eat(Kind::Comma) {
                 return Ok(list.into_vec());
@@ -353,6 +356,38 @@ impl<'s> Parser<'s> {
                 _ => {}
             }
             self.bump();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_the_tree_is_bounded() {
+        let cases = [
+            format!(".global .b8 t[] = {{{}1}};", "1, ".repeat(10_000)),
+            format!(".global .b32 t = 1{};", "+1".repeat(1000)),
+            format!(".global .b32 t{};", "[1]".repeat(10_000)),
+            format!(".entry k() {{{}}}", "L:".repeat(10_000)),
+            format!(".entry k() {{{}}}", ".reg .b32 a;".repeat(1000)),
+            format!(".entry k() {{ mov{} a; }}", ".b32".repeat(10_000)),
+            format!(".entry k() {{ mov {{{}a}}, b; }}", "a, ".repeat(10_000)),
+            ".pragma \"a\";".repeat(1000),
+        ];
+        for text in cases {
+            let read = |budget| {
+                let mut parser = Parser::new(&text);
+                parser.budget = budget;
+                parser.module();
+                parser.finish()
+            };
+            assert!(read(MAX_TREE).is_empty(), "{}", &text[..40]);
+            let [error] = &read(50_000)[..] else {
+                panic!("{}", &text[..40])
+            };
+            assert!(error.message.contains("too large"));
         }
     }
 }

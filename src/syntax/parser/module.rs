@@ -53,7 +53,7 @@ impl<'s> Parser<'s> {
         let mut items = Vec::new();
         while !self.at(Kind::End) {
             let start = self.token.span;
-            match self.node().and_then(|()| self.item()) {
+            match self.spend::<Item<'s>>().and_then(|()| self.item()) {
                 Ok(item) => items.push(item),
                 Err(_) => {
                     self.skip_item();
@@ -256,7 +256,7 @@ impl<'s> Parser<'s> {
     pub(super) fn function_directives(&mut self, owner: Owner) -> Result<Vec<Directive<'s>>> {
         let mut directives = Vec::new();
         while self.at(Kind::Word) {
-            self.node()?;
+            self.spend::<Directive<'s>>()?;
             if self.word() == "pragma" && owner == Owner::Kernel {
                 let Pragma { strings, span } = self.pragma()?;
                 let name = Name {

@@ -85,6 +85,7 @@ impl<'s> Parser<'s> {
 
     /// `[base+offset, ...]`
     fn address(&mut self) -> Result<Address<'s>> {
+        self.spend::<Address<'s>>()?;
         let start = self.bump().span;
         let base = self.value()?;
         let mut rest = Vec::new();

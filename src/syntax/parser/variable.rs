@@ -66,6 +66,7 @@ impl<'s> Parser<'s> {
 
     /// Space, alignment, attributes, vector size and type, in the order in which they must stand.
     fn specifiers(&mut self, linkage: Vec<Name<'s>>) -> Result<Variable<'s>> {
+        self.spend::<Variable<'s>>()?;
         let mut attributes = Vec::new();
         while self.word() == "attribute" {
             self.attributes(&mut attributes)?;
@@ -205,7 +206,7 @@ impl<'s> Parser<'s> {
         let range = self.range()?;
         let mut dims = Vec::new();
         while range.is_none() && self.at(Kind::LBracket) {
-            self.node()?;
+            self.spend::<(Option<Expr<'s>>, Span)>()?;
             let start = self.bump().span;
             let open = dims.is_empty() && self.at(Kind::RBracket);
             let size = if open {

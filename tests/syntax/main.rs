@@ -82,14 +82,17 @@ fn assert_round_trip(text: &str, name: &str) {
 
 #[test]
 fn every_module_parses_prints_and_parses_to_the_same_tree() {
-    let modules = modules();
-    assert!(modules.len() > 100, "only {} modules found", modules.len());
-    for path in modules {
-        assert_round_trip(
-            &std::fs::read_to_string(&path).unwrap(),
-            &path.display().to_string(),
-        );
+    let mut checked = 0;
+    for path in modules() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Some modules are there for their mistakes.
+        if text.contains("// error:") || text.contains("//@ expect-error") && !is_accepted(&text) {
+            continue;
+        }
+        assert_round_trip(&text, &path.display().to_string());
+        checked += 1;
     }
+    assert!(checked > 100, "only {checked} modules found");
 }
 
 /// A kernel around statements.

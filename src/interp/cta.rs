@@ -9,7 +9,7 @@ use crate::machine::{Launch, Scratch, View};
 
 /// A CTA that runs.
 pub(super) struct Cta<'a> {
-    interpreter: &'a Interpreter<'a>,
+    interpreter: &'a Interpreter,
     pub launch: &'a Launch<'a>,
     /// `%ctaid`
     pub block: [u32; 3],
@@ -24,14 +24,14 @@ pub(super) struct Cta<'a> {
 impl<'a> Cta<'a> {
     /// The CTA `block` of a kernel, or of a function called from the host, with its shared memory zeroed.
     pub fn new(
-        interpreter: &'a Interpreter<'a>,
+        interpreter: &'a Interpreter,
         function: FuncId,
         launch: &'a Launch<'a>,
         scratch: &Scratch,
         param: Window,
         block: [u32; 3],
     ) -> Self {
-        let module = interpreter.module;
+        let module = &interpreter.module;
         let static_shared = u64::from(module.functions[function.index()].shared_bytes);
         let shared = within(
             scratch.shared.window(),
@@ -58,7 +58,7 @@ impl<'a> Cta<'a> {
 
     /// The module.
     pub fn module(&self) -> &'a Module {
-        self.interpreter.module
+        &self.interpreter.module
     }
 
     /// A function's code.

@@ -21,22 +21,22 @@ use crate::machine::memory::Window;
 use crate::machine::{Fault, Launch, Scratch};
 use code::Code;
 use cta::Cta;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use thread::{End, Thread};
 
 /// A module made ready to be interpreted. Cheap to make, shared by all workers.
 #[derive(Debug)]
-pub struct Interpreter<'m> {
-    module: &'m Module,
+pub struct Interpreter {
+    module: Arc<Module>,
     code: Box<[OnceLock<Code>]>,
 }
 
-impl<'m> Interpreter<'m> {
+impl Interpreter {
     /// Of a module.
-    pub fn new(module: &'m Module) -> Self {
+    pub fn new(module: Arc<Module>) -> Self {
         Interpreter {
-            module,
             code: module.functions.iter().map(|_| OnceLock::new()).collect(),
+            module,
         }
     }
 
@@ -107,7 +107,7 @@ impl<'m> Interpreter<'m> {
 
     /// A function's code, decoded when it is first asked for.
     fn code(&self, function: FuncId) -> &Code {
-        self.code[function.index()].get_or_init(|| Code::new(self.module, function))
+        self.code[function.index()].get_or_init(|| Code::new(&self.module, function))
     }
 }
 

@@ -210,7 +210,7 @@ fn with_launch<T>(bounds: Bounds, stop: &Stop, f: impl FnOnce(&Launch<'_>, &Scra
 fn call_with(module: &Module, bounds: Bounds, arg: u32) -> Result<u32, Fault> {
     with_launch(bounds, &Stop::new(), |launch, scratch| {
         let mut result = [0xff; 4];
-        Interpreter::new(module).call(
+        Interpreter::new(Arc::new(module.clone())).call(
             FuncId(0),
             launch,
             scratch,
@@ -480,7 +480,7 @@ fn endless_loops_end() {
     let result = std::thread::scope(|scope| {
         let running = scope.spawn(|| {
             with_launch(endless, &stop, |launch, scratch| {
-                Interpreter::new(&module).call(
+                Interpreter::new(Arc::new(module.clone())).call(
                     FuncId(0),
                     launch,
                     scratch,
@@ -517,7 +517,7 @@ fn traces_show_operands_and_what_guards_held_back() {
     let module = module(vec![function]);
     let mut seen = Vec::new();
     let steps = with_launch(BOUNDS, &Stop::new(), |launch, scratch| {
-        Interpreter::new(&module).call(
+        Interpreter::new(Arc::new(module.clone())).call(
             FuncId(0),
             launch,
             scratch,

@@ -70,7 +70,7 @@ pub(super) fn absent(module: &ir::Module, function: FuncId, code: &Code) -> Opti
 
 /// A kernel made ready for a launch by one of the engines.
 pub(super) enum Runner<'a> {
-    Interpreter(Interpreter<'a>, FuncId, &'a Launch<'a>),
+    Interpreter(&'a Interpreter, FuncId, &'a Launch<'a>),
     Native(Prepared<'a>),
 }
 
@@ -82,9 +82,7 @@ impl<'a> Runner<'a> {
         launch: &'a Launch<'a>,
     ) -> Result<Self, Error> {
         Ok(match kind {
-            EngineKind::Interpreter => {
-                Runner::Interpreter(Interpreter::new(program.ir()), kernel, launch)
-            }
+            EngineKind::Interpreter => Runner::Interpreter(program.interpreter(), kernel, launch),
             EngineKind::Native => {
                 Runner::Native(program.native()?.prepare(kernel, launch).map_err(misuse)?)
             }
@@ -118,7 +116,8 @@ pub(super) fn call(
     results: &mut [u8],
 ) -> Result<(), Error> {
     match kind {
-        EngineKind::Interpreter => Interpreter::new(program.ir())
+        EngineKind::Interpreter => program
+            .interpreter()
             .call(function, launch, scratch, args, results, &mut NoTrace)
             .map(drop)?,
         EngineKind::Native => program

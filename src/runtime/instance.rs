@@ -10,7 +10,7 @@ use crate::error::{Error, Usage};
 use crate::ir::memory::Space;
 use crate::ir::{self, FuncId, FunctionKind, RelocationTarget, VarId};
 use crate::machine::memory::Window;
-use crate::machine::{Region, window};
+use crate::machine::{ALIGN, Region, window};
 use std::sync::Arc;
 
 /// A [`Program`] whose module variables live on a [`Device`]. Cloning it is cheap and gives the same variables.
@@ -23,6 +23,8 @@ pub struct Instance {
 struct Shared {
     program: Program,
     globals: Allocation,
+    /// Bytes in front of the block of `.global` variables that alignments past that of all memory cost.
+    skipped: u64,
     constants: Memory,
 }
 
@@ -38,16 +40,23 @@ impl Instance {
             }
             .into());
         }
-        let globals = device.memory(module.global_bytes)?;
+        let align = module
+            .variables
+            .iter()
+            .filter(|v| v.space == Space::Global)
+            .fold(ALIGN as u64, |most, v| most.max(u64::from(v.align)));
+        let room = module.global_bytes.saturating_add(align - ALIGN as u64);
+        let globals = device.memory(room)?;
+        let base = globals.address().next_multiple_of(align);
+        let skipped = base - globals.address();
         let constants = device.memory(u64::from(module.const_bytes))?;
-        let base = globals.address();
         for variable in &module.variables {
-            let memory = match variable.space {
-                Space::Global => &globals,
-                Space::Const => &constants,
+            let (memory, start) = match variable.space {
+                Space::Global => (&globals, skipped),
+                Space::Const => (&constants, 0),
                 Space::Shared | Space::Generic | Space::Local | Space::Param => continue,
             };
-            initialise(module, variable, memory, base)?;
+            initialise(module, variable, memory, start + variable.offset, base)?;
         }
         let regions = module
             .variables
@@ -64,6 +73,7 @@ impl Instance {
             shared: Arc::new(Shared {
                 program: program.clone(),
                 globals,
+                skipped,
                 constants,
             }),
         })
@@ -150,7 +160,7 @@ impl Instance {
 
     /// Host address of the block of `.global` variables.
     pub(super) fn globals(&self) -> u64 {
-        self.shared.globals.memory().address()
+        self.shared.globals.memory().address() + self.shared.skipped
     }
 
     /// The `.const` variables.
@@ -161,13 +171,15 @@ impl Instance {
         }
     }
 
-    /// The memory that a variable lies in.
-    pub(super) fn memory(&self, variable: VarId) -> &Memory {
-        match self.ir().variables[variable.index()].space {
-            Space::Const => &self.shared.constants,
-            Space::Global | Space::Shared | Space::Generic | Space::Local | Space::Param => {
-                self.shared.globals.memory()
-            }
+    /// The memory that a variable lies in, and the offset at which it begins.
+    pub(super) fn place(&self, variable: VarId) -> (&Memory, u64) {
+        let variable = &self.ir().variables[variable.index()];
+        match variable.space {
+            Space::Const => (&self.shared.constants, variable.offset),
+            Space::Global | Space::Shared | Space::Generic | Space::Local | Space::Param => (
+                self.shared.globals.memory(),
+                self.shared.skipped + variable.offset,
+            ),
         }
     }
 
@@ -208,14 +220,15 @@ fn in_instance(variable: &ir::Variable) -> bool {
     matches!(variable.space, Space::Global | Space::Const)
 }
 
-/// Writes a variable's initial contents; `globals` is the address of the block of `.global` variables.
+/// Writes a variable's initial contents at `start`; `globals` is the address of the block of `.global` variables.
 fn initialise(
     module: &ir::Module,
     variable: &ir::Variable,
     memory: &Memory,
+    start: u64,
     globals: u64,
 ) -> Result<(), Error> {
-    memory.write(&variable.name, variable.offset, &variable.init.bytes)?;
+    memory.write(&variable.name, start, &variable.init.bytes)?;
     for relocation in &variable.init.relocations {
         let address = match relocation.target {
             RelocationTarget::Function(f) => window::function(f.0, module.address_bits),
@@ -232,11 +245,7 @@ fn initialise(
             .unwrap_or(0)
             .to_le_bytes();
         let bytes = usize::from(relocation.bytes).min(written.len());
-        memory.write(
-            &variable.name,
-            variable.offset + relocation.offset,
-            &written[..bytes],
-        )?;
+        memory.write(&variable.name, start + relocation.offset, &written[..bytes])?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::facts::Facts;
 use super::instance::Instance;
 use super::module::Module;
 use crate::error::Error;
+use crate::interp::Interpreter;
 use crate::ir::{self, FuncId};
 use crate::jit::Code;
 use std::sync::{Arc, OnceLock};
@@ -24,6 +25,7 @@ struct Shared {
     engine: Engine,
     module: Module,
     facts: Vec<OnceLock<Facts>>,
+    interpreter: Interpreter,
     native: OnceLock<(Result<Code, Error>, Duration)>,
 }
 
@@ -39,6 +41,7 @@ impl Program {
                     .iter()
                     .map(|_| OnceLock::new())
                     .collect(),
+                interpreter: Interpreter::new(Arc::clone(module.ir())),
                 module: module.clone(),
                 native: OnceLock::new(),
             }),
@@ -78,6 +81,10 @@ impl Program {
 
     pub(super) fn ir(&self) -> &ir::Module {
         self.shared.module.ir()
+    }
+
+    pub(super) fn interpreter(&self) -> &Interpreter {
+        &self.shared.interpreter
     }
 
     /// Its native code, made now if it is not there.

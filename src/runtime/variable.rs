@@ -59,9 +59,8 @@ impl Variable {
         const { assert!(size_of::<T>() > 0, "elements without size") };
         let mut elements = zeros::<T>(self.bytes() as usize / size_of::<T>())?;
         let bytes = bytemuck::cast_slice_mut(&mut elements);
-        self.instance
-            .memory(self.id)
-            .read(self.name(), self.ir().offset, bytes)?;
+        let (memory, start) = self.instance.place(self.id);
+        memory.read(self.name(), start, bytes)?;
         Ok(elements)
     }
 
@@ -80,8 +79,7 @@ impl Variable {
             }
             .into());
         }
-        self.instance
-            .memory(self.id)
-            .write(self.name(), self.ir().offset, bytes)
+        let (memory, start) = self.instance.place(self.id);
+        memory.write(self.name(), start, bytes)
     }
 }

@@ -86,6 +86,8 @@
 //! code of it. `runtime` stands over both. [`diag`] and `machine` (faults, memory) lie at the bottom.
 
 mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod diag;
 pub mod error;
 pub mod interp;

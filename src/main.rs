@@ -1,3 +1,5 @@
 //! The `ptxlift` command.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    ptxlift::cli::main()
+}

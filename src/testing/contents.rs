@@ -107,7 +107,7 @@ impl ElemTy {
     }
 
     /// `v` rounded to nearest even, as bits. f16 and bf16 go through f32; for float types only.
-    fn from_f64(self, v: f64) -> u64 {
+    fn round_f64(self, v: f64) -> u64 {
         match self {
             ElemTy::F64 => v.to_bits(),
             ElemTy::F16 => u64::from(f16::from_f32(v as f32).to_bits()),
@@ -130,7 +130,7 @@ impl ElemTy {
                 (Some("0d" | "0D"), ElemTy::F64, Some(Ok(bits))) if text.len() == 18 => Ok(bits),
                 _ => text
                     .parse::<f64>()
-                    .map(|v| self.from_f64(v))
+                    .map(|v| self.round_f64(v))
                     .map_err(|_| bad()),
             };
         }
@@ -316,7 +316,7 @@ impl Init {
                 fill(&mut |i| start.wrapping_add(step.wrapping_mul(i128::from(i))) as u64)
             }
             Init::Iota { start, step } => {
-                fill(&mut |i| ty.from_f64(start.to_f64() + i as f64 * step.to_f64()));
+                fill(&mut |i| ty.round_f64(start.to_f64() + i as f64 * step.to_f64()));
             }
             Init::Random { seed } => {
                 let mut random = SplitMix64::new(seed);
@@ -332,7 +332,7 @@ impl Init {
                 fill(&mut |_| {
                     let u = (random.draw() >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
                     let p = u * width;
-                    ty.from_f64(lo + p)
+                    ty.round_f64(lo + p)
                 });
             }
         }

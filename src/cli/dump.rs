@@ -1,0 +1,189 @@
+//! `ptxlift dump`
+
+use super::error::Failure;
+use super::out::Out;
+use crate::diag::{Source, Span};
+use crate::ir;
+use crate::runtime::Module;
+use crate::syntax::{self, ast};
+use crate::testing::files;
+use clap::ValueEnum;
+use regex::Regex;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Which stage
+    #[arg(long, value_enum)]
+    stage: Stage,
+    /// A PTX file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Only this kernel or function
+    #[arg(long, value_name = "K")]
+    kernel: Option<String>,
+    #[arg(long, value_name = "TRIPLE", hide = true)]
+    target: Option<String>,
+}
+
+/// A stage of the route from text to machine code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Stage {
+    /// The syntax tree
+    Ast,
+    /// The checked module
+    Ir,
+    /// Regions and frames
+    Plan,
+    /// Cranelift's intermediate representation
+    Clif,
+    /// Cranelift's machine instructions with allocated registers
+    Vcode,
+    /// Machine code
+    Asm,
+}
+
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    if args.target.is_some() {
+        return Err(Failure::not_yet(
+            "`--target`",
+            "code is made for this machine",
+        ));
+    }
+    let (name, text) = files::read_text(&args.file)?;
+    match args.stage {
+        Stage::Ast => dump_ast(&Source::new(name, text), args.kernel.as_deref(), out),
+        Stage::Ir => {
+            let module = Module::parse_named(name, text)?;
+            let mut text = String::new();
+            for (index, function) in module.ir().functions.iter().enumerate() {
+                let wanted = args.kernel.as_ref().is_none_or(|k| *k == function.name);
+                if wanted && function.defined {
+                    ir::print::write_function(&mut text, module.ir(), ir::FuncId(index as u32))
+                        .map_err(|e| Failure::bug(e.to_string()))?;
+                    text.push('\n');
+                }
+            }
+            if text.is_empty() {
+                return Err(no_such_function(
+                    args.kernel.as_deref(),
+                    module.source().name(),
+                ));
+            }
+            out.text(format_args!("{text}"));
+            Ok(())
+        }
+        Stage::Plan | Stage::Clif | Stage::Vcode | Stage::Asm => Err(Failure::not_yet(
+            "this stage",
+            "see `--stage ast` and `--stage ir`",
+        )),
+    }
+}
+
+fn no_such_function(wanted: Option<&str>, file: &str) -> Failure {
+    match wanted {
+        Some(name) => Failure::Usage(format!(
+            "{file}: no kernel or function `{name}` with a body"
+        )),
+        None => Failure::Input(format!("{file}: no kernel or function with a body")),
+    }
+}
+
+fn dump_ast(source: &Source, kernel: Option<&str>, out: &mut Out) -> Result<(), Failure> {
+    let parsed = syntax::parse(source);
+    if !parsed.diagnostics.is_empty() {
+        // The tree has gaps where the text is wrong.
+        Module::parse_named(source.name(), source.text())?;
+    }
+    let dump = Tree {
+        source,
+        shorten: [
+            (
+                r#"Name \{ text: ("(?:[^"\\]|\\.)*"), span: \d+\.\.\d+ \}"#,
+                "$1",
+            ),
+            (r"(?:, )?\b\w*span: \d+\.\.\d+", ""),
+            (r"\{ , ", "{ "),
+        ]
+        .into_iter()
+        .filter_map(|(pattern, with)| Some((Regex::new(pattern).ok()?, with)))
+        .collect(),
+    };
+    let mut shown = false;
+    for item in &parsed.module.items {
+        match (kernel, item) {
+            (None, _) => dump.item(item, out),
+            (Some(wanted), ast::Item::Function(f)) if f.name.text == wanted => dump.item(item, out),
+            (Some(_), _) => continue,
+        }
+        shown = true;
+    }
+    match shown {
+        true => Ok(()),
+        false => Err(no_such_function(kernel, source.name())),
+    }
+}
+
+/// Prints a tree, a node a line, under the text that it was read from.
+struct Tree<'a> {
+    source: &'a Source,
+    /// What of the nodes' `Debug` form tells nothing.
+    shorten: Vec<(Regex, &'static str)>,
+}
+
+impl Tree<'_> {
+    fn node(&self, depth: usize, span: Span, node: &dyn std::fmt::Debug, out: &mut Out) {
+        const LONGEST: usize = 160;
+        let indent = "  ".repeat(depth);
+        let words: Vec<&str> = self.source.slice(span).split_whitespace().collect();
+        let text: String = words.join(" ").chars().take(LONGEST).collect();
+        out.text(format_args!(
+            "{indent}// {}: {text}\n",
+            self.source.line(span.start)
+        ));
+        let mut node = format!("{node:?}");
+        for (pattern, with) in &self.shorten {
+            node = pattern.replace_all(&node, *with).into_owned();
+        }
+        out.text(format_args!("{indent}{node}\n"));
+    }
+
+    fn item(&self, item: &ast::Item<'_>, out: &mut Out) {
+        match item {
+            ast::Item::Version { span, .. }
+            | ast::Item::Target { span, .. }
+            | ast::Item::AddressSize { span, .. }
+            | ast::Item::Alias { span, .. } => self.node(0, *span, item, out),
+            ast::Item::Variable(v) => self.node(0, v.span, item, out),
+            ast::Item::File(f) => self.node(0, f.span, item, out),
+            ast::Item::Section(s) => self.node(0, s.span, item, out),
+            ast::Item::Pragma(p) => self.node(0, p.span, item, out),
+            ast::Item::Function(function) => {
+                let mut head = function.clone();
+                let body = head.body.take();
+                self.node(0, function.span, &head, out);
+                if let Some(body) = body {
+                    self.body(1, &body, out);
+                }
+            }
+        }
+    }
+
+    /// Scopes nest no deeper than the parser allows.
+    fn body(&self, depth: usize, body: &ast::Body<'_>, out: &mut Out) {
+        for statement in &body.statements {
+            match statement {
+                ast::Statement::Label(l) => self.node(depth, l.span, statement, out),
+                ast::Statement::Instruction(i) => self.node(depth, i.span, i, out),
+                ast::Statement::Variable(v) => self.node(depth, v.span, v, out),
+                ast::Statement::Pragma(p) => self.node(depth, p.span, p, out),
+                ast::Statement::Loc(l) => self.node(depth, l.span, l, out),
+                ast::Statement::CallTable(t) => self.node(depth, t.span, t, out),
+                ast::Statement::Block(body) => {
+                    out.text(format_args!("{}Block\n", "  ".repeat(depth)));
+                    self.body(depth + 1, body, out);
+                }
+            }
+        }
+    }
+}

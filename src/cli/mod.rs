@@ -9,6 +9,7 @@ mod eval;
 mod out;
 mod run;
 mod test;
+mod trace;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use error::Failure;

@@ -2,8 +2,9 @@
 
 use super::error::Failure;
 use super::out::{Out, warn};
-use super::{EngineArg, ReadingArg};
+use super::{EngineArg, ReadingArg, trace};
 use crate::error::Error;
+use crate::interp::Step;
 use crate::runtime::{Engine, EngineConfig, EngineKind, Module};
 use crate::testing::cases::judge_description;
 use crate::testing::contents::ElemTy;
@@ -75,8 +76,8 @@ pub(super) struct Args {
     interleave: Option<u32>,
     #[arg(long, hide = true)]
     stats: bool,
-    #[arg(long, hide = true, num_args = 0..=1)]
-    trace: Option<Option<String>>,
+    #[command(flatten)]
+    trace: trace::Filter,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -178,10 +179,9 @@ impl Args {
                 "the time to compile and to run is always shown",
             ));
         }
-        if self.trace.is_some() {
-            return Err(Failure::not_yet(
-                "`--trace`",
-                "`ptxlift eval` shows what one instruction does",
+        if self.trace.trace && self.engine == EngineArg::Jit {
+            return Err(Failure::Usage(
+                "`--trace` is the interpreter's: add `--engine interp`".to_string(),
             ));
         }
         Ok(())
@@ -316,7 +316,15 @@ impl Args {
         engine: EngineKind,
         out: &mut Out,
     ) -> Result<Outcome, Failure> {
-        let mut left = prepared.run(engine)?;
+        let mut left = match engine {
+            EngineKind::Interpreter if self.trace.trace => {
+                let module = prepared.module().clone();
+                prepared.run_traced(&mut |step: &Step<'_>| {
+                    self.trace.show(module.ir(), step, out);
+                })?
+            }
+            EngineKind::Interpreter | EngineKind::Native => prepared.run(engine)?,
+        };
         let mut times = Vec::new();
         for turn in 1..=self.repeat.get() {
             if turn > 1 {

@@ -18,7 +18,6 @@ mod inst;
 pub mod integer;
 pub mod memory;
 mod module;
-pub mod print;
 mod special;
 mod types;
 pub mod video;

@@ -2,6 +2,7 @@
 
 use super::launch::{ArgValue, LaunchSpec};
 use crate::error::Error;
+use crate::interp::Trace;
 use crate::ir::memory::Space;
 use crate::machine::{Fault, FaultKind};
 use crate::runtime::{
@@ -119,12 +120,32 @@ impl Prepared {
     /// # Errors
     /// Everything but faults, which are an outcome.
     pub fn run(&self, engine: EngineKind) -> Result<Outcome, Error> {
+        self.refill()?;
+        let launch = self.launch.clone().engine(engine);
+        self.outcome(self.kernel.launch(launch, &self.args))
+    }
+
+    /// As [`Prepared::run`], in the interpreter; `trace` sees each instruction.
+    pub(crate) fn run_traced(&self, trace: &mut impl Trace) -> Result<Outcome, Error> {
+        self.refill()?;
+        let launch = self.launch.clone();
+        self.outcome(self.kernel.launch_traced(launch, &self.args, trace))
+    }
+
+    /// The module that the kernel is of.
+    pub(crate) fn module(&self) -> &Module {
+        self.kernel.instance().program().module()
+    }
+
+    fn refill(&self) -> Result<(), Error> {
         for (buffer, contents) in &self.buffers {
             buffer.write(contents)?;
         }
-        self.globals.restore()?;
-        let launch = self.launch.clone().engine(engine);
-        let end = end(self.kernel.launch(launch, &self.args))?;
+        self.globals.restore()
+    }
+
+    fn outcome(&self, launched: Result<Report, Error>) -> Result<Outcome, Error> {
+        let end = end(launched)?;
         let buffers = self.buffers.iter().map(|(buffer, _)| buffer.to_vec());
         Ok(Outcome {
             end,

@@ -1,15 +1,20 @@
 //! What can be said only when the whole module has been read.
 
+use super::decls::Shape;
+use super::functions::{self, Signature};
 use super::module::Checker;
 use crate::diag::Diagnostic;
-use crate::ir::control::{Call, Callee};
+use crate::ir::control::{Call, Callee, ParamTy, Slot, Terminator};
 use crate::ir::memory::{Address, AddressOf, Base, Load, Order, Space, Store, Var};
 use crate::ir::{
-    FuncId, Function, FunctionKind, Inst, Kind, Operand, Reg, RegClass, RegInfo, RelocationTarget,
-    StackVar,
+    BasicBlock, FuncId, Function, FunctionKind, Inst, Kind, Operand, Param, ParamKind, Reg,
+    RegClass, RegInfo, RelocationTarget, StackVar, Unsupported,
 };
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
+
+/// Loads that copies of parameters may take in a whole module: a short text can ask for much.
+pub(super) const MAX_PIECES: u32 = 1 << 18;
 
 /// Refuses functions that are declared and not defined, and addresses of such.
 pub(super) fn undefined(checker: &mut Checker<'_>) {
@@ -44,12 +49,14 @@ pub(super) fn undefined(checker: &mut Checker<'_>) {
     }
 }
 
-/// Replaces aliases by what they stand for.
+/// Lets calls of aliases call what these stand for, and makes a body for the alias itself, which calls it too: for
+/// those who look for it by name.
 pub(super) fn aliases(checker: &mut Checker<'_>) {
-    if checker.aliases.is_empty() {
+    let aliases = &checker.aliases;
+    if aliases.is_empty() {
         return;
     }
-    let real = |id: FuncId| checker.aliases.get(&id).copied().unwrap_or(id);
+    let real = |id: FuncId| aliases.get(&id).copied().unwrap_or(id);
     for function in &mut checker.functions {
         for inst in function.blocks.iter_mut().flat_map(|b| &mut b.insts) {
             match &mut inst.kind {
@@ -76,13 +83,99 @@ pub(super) fn aliases(checker: &mut Checker<'_>) {
             }
         }
     }
+    let mut pieces = MAX_PIECES;
+    let mut thunks: Vec<(FuncId, FuncId)> = aliases.iter().map(|(a, r)| (*a, *r)).collect();
+    thunks.sort_unstable();
+    for (alias, real) in thunks {
+        let signature = &checker.infos[alias.index()].signature;
+        forward(
+            &mut checker.functions[alias.index()],
+            signature,
+            real,
+            &mut pieces,
+        );
+    }
+}
+
+/// For each parameter in the IR the class of its register, if it has one.
+fn registers(shapes: &[Shape]) -> impl Iterator<Item = Option<RegClass>> {
+    shapes.iter().flat_map(|shape| {
+        let register = shape.register;
+        let classes = functions::classes(shape).into_iter();
+        classes.map(move |class| register.then_some(class))
+    })
+}
+
+/// Makes a body that calls `real` with the function's own parameters.
+fn forward(function: &mut Function, signature: &Signature, real: FuncId, pieces: &mut u32) {
+    let mut args = Vec::new();
+    let params = function.params.iter_mut().enumerate();
+    for ((index, param), class) in params.zip(registers(&signature.params)) {
+        args.push(match class {
+            None => Slot::Param(index as u32),
+            Some(class) => Slot::Value(Operand::Reg(take(&mut function.regs, param, class))),
+        });
+    }
+    let mut results = Vec::new();
+    let mut copies = Vec::new();
+    let returns = function.returns.iter_mut().enumerate();
+    for ((index, param), class) in returns.zip(registers(&signature.returns)) {
+        results.push(match class {
+            None => {
+                let frame = function.frame.len() as u32;
+                function.frame.push(StackVar {
+                    name: param.name.clone(),
+                    ty: param.ty,
+                    offset: 0,
+                });
+                copies.push((Var::Frame(frame), Var::Return(index as u32), param.ty));
+                Slot::Frame(frame)
+            }
+            Some(class) => Slot::Value(Operand::Reg(take(&mut function.regs, param, class))),
+        });
+    }
+    let span = function.span;
+    let location = u32::MAX;
+    let mut insts = vec![Inst {
+        guard: None,
+        kind: Kind::Call(Call {
+            callee: Callee::Direct(real),
+            args,
+            results,
+        }),
+        span,
+        location,
+    }];
+    for (from, to, ty) in copies {
+        let (from, to) = ((from, Space::Param), (to, Space::Param));
+        copy(function, from, to, ty, &mut insts, pieces);
+    }
+    function.blocks = vec![BasicBlock {
+        label: None,
+        insts,
+        terminator: Terminator::Return,
+        span,
+        location,
+    }];
+    function.defined = true;
+}
+
+/// A register for a parameter.
+fn take(regs: &mut Vec<RegInfo>, param: &mut Param, class: RegClass) -> Reg {
+    let reg = Reg(regs.len() as u32);
+    regs.push(RegInfo {
+        class,
+        name: param.name.as_str().into(),
+    });
+    param.kind = ParamKind::Reg(reg);
+    reg
 }
 
 /// Gives each parameter of a device function whose address is taken a copy in `.local` memory, which is made when the
 /// function begins, and lets everything that names the parameter name the copy. PTX ISA, "Parameter State Space".
 ///
 /// The address of a return parameter is treated alike; nothing reads what is written there.
-pub(super) fn parameter_copies(function: &mut Function) {
+pub(super) fn parameter_copies(function: &mut Function, pieces: &mut u32) {
     if function.kind != FunctionKind::Device {
         return;
     }
@@ -117,7 +210,8 @@ pub(super) fn parameter_copies(function: &mut Function) {
             offset: 0,
         });
         if matches!(var, Var::Param(_)) {
-            copy(function, var, local, &mut prologue);
+            let (from, to) = ((var, Space::Param), (Var::Local(local), Space::Local));
+            copy(function, from, to, ty, &mut prologue, pieces);
         }
     }
     if let Some(entry) = function.blocks.first_mut() {
@@ -152,9 +246,34 @@ fn rename(inst: &mut Inst, copies: &FxHashMap<Var, u32>) {
     }
 }
 
-/// Loads and stores that copy a parameter, in pieces as large as its alignment allows.
-fn copy(function: &mut Function, var: Var, local: u32, prologue: &mut Vec<Inst>) {
-    let ty = function.locals[local as usize].ty;
+/// Loads and stores that copy a variable, in pieces as large as its alignment allows; `left` says how many there may
+/// be in the whole module.
+fn copy(
+    function: &mut Function,
+    (from, from_space): (Var, Space),
+    (to, to_space): (Var, Space),
+    ty: ParamTy,
+    insts: &mut Vec<Inst>,
+    left: &mut u32,
+) {
+    let span = function.span;
+    let inst = |kind| Inst {
+        guard: None,
+        kind,
+        span,
+        location: u32::MAX,
+    };
+    let pieces = ty.size.div_ceil(ty.align.min(8)) + 3;
+    let Some(rest) = left.checked_sub(pieces) else {
+        function.unsupported.push(Unsupported {
+            span,
+            what: format!("a copy of a parameter of {} bytes", ty.size),
+            family: "large parameters",
+        });
+        insts.push(inst(Kind::Unsupported));
+        return;
+    };
+    *left = rest;
     let mut offset = 0;
     while offset < ty.size {
         let mut bytes = ty.align.min(8);
@@ -163,41 +282,32 @@ fn copy(function: &mut Function, var: Var, local: u32, prologue: &mut Vec<Inst>)
         }
         let class = RegClass::of_bits(bytes * 8).unwrap_or(RegClass::B8);
         let reg = Reg(function.regs.len() as u32);
-        function.regs.push(RegInfo {
-            class,
-            name: "".into(),
-        });
+        let name = "".into();
+        function.regs.push(RegInfo { class, name });
         let width = bytes as u8;
         let address = |var| Address {
             base: Base::Var(var),
             offset: i64::from(offset),
         };
         let load = Kind::Load(Load {
-            space: Space::Param,
+            space: from_space,
             bytes: width,
             signed: false,
             align: width,
             dsts: smallvec![Some(reg)],
-            addr: address(var),
+            addr: address(from),
             order: Order::Weak,
             read_only: false,
         });
         let store = Kind::Store(Store {
-            space: Space::Local,
+            space: to_space,
             bytes: width,
             align: width,
             srcs: smallvec![Operand::Reg(reg)],
-            addr: address(Var::Local(local)),
+            addr: address(to),
             order: Order::Weak,
         });
-        for kind in [load, store] {
-            prologue.push(Inst {
-                guard: None,
-                kind,
-                span: function.span,
-                location: u32::MAX,
-            });
-        }
+        insts.extend([load, store].map(inst));
         offset += bytes;
     }
 }

@@ -4,7 +4,6 @@
 use super::builder::Builder;
 use super::context::{DeclTy, Symbol};
 use super::decls::{self, Owner, Shape};
-use super::layout;
 use super::module::{Checker, Global, Info, twice};
 use super::scope::Local;
 use crate::diag::{Diagnostic, Span};
@@ -572,7 +571,6 @@ fn build<'s>(checker: &mut Checker<'s>, id: FuncId, body: &ast::Body<'s>) {
     function.frame = built.frame;
     function.blocks = built.blocks;
     function.unsupported = built.unsupported;
-    layout::stack(function, &mut checker.reports);
 }
 
 /// Declares parameters in the body's scope. Gives how the body reaches each.

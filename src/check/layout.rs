@@ -46,6 +46,7 @@ pub(super) fn stack(function: &mut Function, reports: &mut Reports) {
     function.frame_bytes = frame as u32;
 }
 
+/// Places variables one behind the other. Gives where they end.
 fn place(vars: &mut [StackVar]) -> u64 {
     let mut end = 0u64;
     for var in vars {

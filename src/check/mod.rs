@@ -61,13 +61,17 @@ pub(crate) fn check(
     let (global_bytes, const_bytes) = layout::memory(&mut checker);
     layout::shared(&mut checker);
     finish::aliases(&mut checker);
+    let mut pieces = finish::MAX_PIECES;
+    for function in &mut checker.functions {
+        finish::parameter_copies(function, &mut pieces);
+        layout::stack(function, &mut checker.reports);
+    }
     let Checker {
         source,
         reports,
         target,
-        mut functions,
+        functions,
         variables,
-        aliases,
         files,
         locations,
         ..
@@ -75,11 +79,7 @@ pub(crate) fn check(
     if reports.has_errors() {
         return Err(Diagnostics::new(source, reports.finish()));
     }
-    for function in &mut functions {
-        finish::parameter_copies(function);
-    }
-    let _ = aliases;
-    Ok(ir::Module {
+    let module = ir::Module {
         warnings: Diagnostics::new(source.clone(), reports.finish()),
         source,
         version: target.version,
@@ -91,5 +91,11 @@ pub(crate) fn check(
         const_bytes,
         files,
         locations,
-    })
+    };
+    if cfg!(debug_assertions)
+        && let Err(violation) = ir::verify::verify(&module)
+    {
+        panic!("{violation}");
+    }
+    Ok(module)
 }

@@ -20,6 +20,7 @@ pub mod memory;
 mod module;
 mod special;
 mod types;
+pub mod verify;
 pub mod video;
 
 pub use function::{

@@ -1,6 +1,6 @@
 //! Text to syntax tree and back.
 //!
-//! [`parse`] reads a module, [`print`] writes one that parses to the same tree, spans aside. Neither knows an
+//! [`parse`] reads a module, [`print()`] writes one that parses to the same tree, spans aside. Neither knows an
 //! instruction: what a word means is decided later.
 
 pub mod ast;

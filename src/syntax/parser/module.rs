@@ -225,7 +225,12 @@ impl<'s> Parser<'s> {
                 None
             }
             // As in ptxas, the `;` behind the declaration of a device function may be missing.
-            Kind::Word if kind == FunctionKind::Func && begins_item(self.word()) => None,
+            Kind::Word
+                if kind == FunctionKind::Func
+                    && (begins_item(self.word()) || is_declaration_word(self.word())) =>
+            {
+                None
+            }
             Kind::End if kind == FunctionKind::Func => None,
             Kind::Word => {
                 let message = format!(

@@ -92,6 +92,7 @@ pub mod diag;
 pub mod error;
 pub mod interp;
 pub mod ir;
+pub mod isa;
 pub mod jit;
 pub mod machine;
 mod runtime;

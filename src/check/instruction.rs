@@ -1,11 +1,348 @@
 //! One instruction of the text to IR, by the rows of the instruction set.
+//!
+//! Selects the form, compares what it needs with `.version` and `.target`, resolves the operands, and lets the row
+//! build the IR.
 
 use super::context::Context;
+use super::operands::Resolver;
+use crate::diag::{Diagnostic, Span};
+use crate::ir::{Kind, Operand, Pure, PureOp, Reg, RegClass};
+use crate::isa::form::{Arg, At, Build, Choice, Complaint, Emit, Version};
+use crate::isa::{Refusal, Selection, select};
 use crate::syntax::ast;
+use smallvec::SmallVec;
 
 /// Builds an instruction that is not control flow (`bra`, `brx`, `call`, `ret`, `exit`, `trap` and `brkpt` are the
 /// caller's). Its guard is the caller's too: what [`Context::emit`] appends carries it. Whatever is wrong is reported.
 pub(crate) fn build(context: &mut dyn Context, instruction: &ast::Instruction<'_>) {
+    if let Err(diagnostic) = try_build(context, instruction) {
+        context.report(diagnostic);
+    }
+}
+
+fn try_build(
+    context: &mut dyn Context,
+    instruction: &ast::Instruction<'_>,
+) -> Result<(), Diagnostic> {
+    let modifiers: Vec<&str> = instruction.modifiers.iter().map(|m| m.text).collect();
+    let choices = match select(instruction.mnemonic.text, &modifiers) {
+        Ok(Selection::Forms(choices)) => choices,
+        Ok(Selection::Unbuilt(family)) => {
+            context.unsupported(spelling(instruction), family, instruction.span);
+            return Ok(());
+        }
+        Err(refusal) => return Err(refused(instruction, &refusal)),
+    };
+    let count = instruction.operands.len();
+    let Some(choice) = choices.iter().find(|c| {
+        let (least, most) = c.form.operand_count();
+        (least..=most).contains(&count)
+    }) else {
+        return Err(wrong_count(instruction, &choices));
+    };
+    check_availability(context, instruction, choice)?;
+    let mut args: SmallVec<[Arg; 5]> = SmallVec::new();
+    for (index, param) in choice.form.operands.iter().enumerate() {
+        args.push(match instruction.operands.get(index) {
+            Some(operand) => Resolver {
+                context,
+                choice,
+                instruction,
+            }
+            .resolve(param, operand)?,
+            None => Arg::Absent,
+        });
+    }
+    match choice.form.build {
+        Build::Pure(operator) => {
+            let op = operator(choice, &args).map_err(|c| complaint(instruction, choice, &c))?;
+            emit_pure(context, op, &args);
+        }
+        Build::Emit(function) => {
+            function(choice, &args, &mut Output(context))
+                .map_err(|c| complaint(instruction, choice, &c))?;
+        }
+        Build::Hint => context.emit(Kind::Hint {
+            name: choice.form.mnemonic,
+        }),
+    }
+    Ok(())
+}
+
+/// The instruction's words as written.
+fn spelling(instruction: &ast::Instruction<'_>) -> String {
+    let mut words = instruction.mnemonic.text.to_string();
+    for modifier in &instruction.modifiers {
+        words.push('.');
+        words.push_str(modifier.text);
+    }
+    words
+}
+
+/// Mnemonic and modifiers.
+fn head(instruction: &ast::Instruction<'_>) -> Span {
+    instruction
+        .modifiers
+        .last()
+        .map_or(instruction.mnemonic.span, |m| {
+            instruction.mnemonic.span.to(m.span)
+        })
+}
+
+/// `.a`, `.b` or `.c`
+fn alternatives(words: &[&str]) -> String {
+    let mut text = String::new();
+    for (index, word) in words.iter().enumerate() {
+        if index > 0 {
+            text.push_str(if index + 1 == words.len() {
+                " or "
+            } else {
+                ", "
+            });
+        }
+        text.push_str("`.");
+        text.push_str(word);
+        text.push('`');
+    }
+    text
+}
+
+fn refused(instruction: &ast::Instruction<'_>, refusal: &Refusal) -> Diagnostic {
     let mnemonic = instruction.mnemonic;
-    context.unsupported(mnemonic.text.to_string(), "instructions", mnemonic.span);
+    match refusal {
+        Refusal::Mnemonic(similar) => {
+            let error = Diagnostic::error(
+                mnemonic.span,
+                format!("no instruction is called `{}`", mnemonic.text),
+            );
+            match similar {
+                Some(word) => error.hint(format!("did you mean `{word}`?")),
+                None => error,
+            }
+        }
+        Refusal::Modifier {
+            index,
+            repeated,
+            expected,
+            similar,
+        } => {
+            let Some(word) = instruction.modifiers.get(*index) else {
+                return Diagnostic::error(mnemonic.span, "malformed instruction");
+            };
+            let message = if *repeated {
+                format!("`.{}` is given twice", word.text)
+            } else if *index == 0 {
+                format!("`{}` has no modifier `.{}`", mnemonic.text, word.text)
+            } else {
+                format!(
+                    "`.{}` does not go with the other modifiers of `{}`",
+                    word.text, mnemonic.text
+                )
+            };
+            let mut error = Diagnostic::error(word.span, message);
+            if expected.is_empty() {
+                error = error.label("no further modifier is expected");
+            } else {
+                error = error.label(format!("expected {}", alternatives(expected)));
+            }
+            match similar {
+                Some(similar) => error.hint(format!("did you mean `.{similar}`?")),
+                None => error,
+            }
+        }
+        Refusal::Missing { slot, expected } => Diagnostic::error(
+            head(instruction),
+            format!("`{}` lacks a {}", spelling(instruction), slot.describe()),
+        )
+        .label(format!("expected {}", alternatives(expected))),
+        Refusal::Rule(choice, broken) => complaint(instruction, choice, broken),
+    }
+}
+
+fn wrong_count(instruction: &ast::Instruction<'_>, choices: &[Choice<'_>]) -> Diagnostic {
+    let least = choices.iter().map(|c| c.form.operand_count().0).min();
+    let most = choices.iter().map(|c| c.form.operand_count().1).max();
+    let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+    let wanted = if least == most {
+        format!("{least}")
+    } else {
+        format!("{least} to {most}")
+    };
+    let span = instruction
+        .operands
+        .get(most)
+        .map_or(head(instruction), |surplus| {
+            instruction
+                .operands
+                .last()
+                .map_or(surplus.span(), |last| surplus.span().to(last.span()))
+        });
+    let names: Vec<&str> = choices.first().map_or_else(Vec::new, |c| {
+        c.form.operands.iter().map(|o| o.name).collect()
+    });
+    Diagnostic::error(
+        span,
+        format!(
+            "`{}` takes {wanted} operand{}, not {}",
+            spelling(instruction),
+            if wanted == "1" { "" } else { "s" },
+            instruction.operands.len()
+        ),
+    )
+    .label(if names.is_empty() {
+        "no operands are expected".to_string()
+    } else {
+        format!("operands: {}", names.join(", "))
+    })
+}
+
+fn complaint(
+    instruction: &ast::Instruction<'_>,
+    choice: &Choice<'_>,
+    complaint: &Complaint,
+) -> Diagnostic {
+    let span = match complaint.at {
+        At::Slot(name) => choice
+            .filled(name)
+            .and_then(|(_, index)| instruction.modifiers.get(index))
+            .map_or(instruction.mnemonic.span, |m| m.span),
+        At::Operand(index) => instruction
+            .operands
+            .get(index)
+            .map_or(instruction.span, ast::Operand::span),
+        At::Row => instruction.span,
+    };
+    let message = match complaint.at {
+        At::Row => format!(
+            "internal error: the row of `{}` is wrong: {}",
+            instruction.mnemonic.text, complaint.message
+        ),
+        At::Slot(_) | At::Operand(_) => complaint.message.clone(),
+    };
+    Diagnostic::error(span, message)
+}
+
+/// Compares what form and words need with `.version` and `.target`.
+fn check_availability(
+    context: &dyn Context,
+    instruction: &ast::Instruction<'_>,
+    choice: &Choice<'_>,
+) -> Result<(), Diagnostic> {
+    available(
+        context,
+        instruction.mnemonic.span,
+        &format!("`{}`", spelling(instruction)),
+        choice.form.since,
+        choice.form.target,
+    )?;
+    for (slot, filled) in choice.form.slots.iter().zip(&choice.filled) {
+        let Some((word, at)) = filled else { continue };
+        let word = &slot.words[*word];
+        let span = instruction
+            .modifiers
+            .get(*at)
+            .map_or(instruction.span, |m| m.span);
+        available(
+            context,
+            span,
+            &format!("`.{}`", word.text),
+            word.since,
+            word.target,
+        )?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// If the module's `.version` or `.target` is smaller.
+pub(super) fn available(
+    context: &dyn Context,
+    span: Span,
+    what: &str,
+    since: Version,
+    target: u32,
+) -> Result<(), Diagnostic> {
+    let version = context.version();
+    if version < since {
+        return Err(Diagnostic::error(
+            span,
+            format!("{what} needs `.version {}.{}`", since.0, since.1),
+        )
+        .label(format!("this module says {}.{}", version.0, version.1)));
+    }
+    let (sm, suffix) = context.target();
+    if sm < target {
+        return Err(
+            Diagnostic::error(span, format!("{what} needs `.target sm_{target}`"))
+                .label(format!("this module says sm_{sm}{suffix}")),
+        );
+    }
+    Ok(())
+}
+
+/// Destinations and sources in the order of the operands; the carry last.
+fn emit_pure(context: &mut dyn Context, op: PureOp, args: &[Arg]) {
+    let signature = op.signature();
+    let mut dsts: SmallVec<[Option<Reg>; 2]> = SmallVec::new();
+    let mut srcs: SmallVec<[Operand; 4]> = SmallVec::new();
+    for (index, arg) in args.iter().enumerate() {
+        match arg {
+            Arg::Dst(reg, _) => dsts.push(*reg),
+            Arg::Dsts(first, second) => dsts.extend([*first, *second]),
+            Arg::Part { value, .. } | Arg::Lanes { value, .. } if index == 0 => {
+                dsts.push(value.reg());
+            }
+            Arg::Src(value, _) | Arg::Part { value, .. } | Arg::Lanes { value, .. } => {
+                srcs.push(*value);
+            }
+            Arg::Absent
+            | Arg::Literal(_)
+            | Arg::Quad(..)
+            | Arg::Vector(_)
+            | Arg::Address(..)
+            | Arg::AddressOf(_)
+            | Arg::Function(_)
+            | Arg::Special(_) => {}
+        }
+    }
+    // A third operand of video instructions that nothing asks for.
+    srcs.truncate(signature.srcs.len());
+    if signature.srcs.len() == srcs.len() + 1 && signature.srcs.last() == Some(&RegClass::Pred) {
+        let carry = context.carry();
+        srcs.push(Operand::Reg(carry));
+    }
+    if matches!(op, PureOp::Extended(_)) && signature.dsts.len() == 2 {
+        let carry = context.carry();
+        dsts.push(Some(carry));
+    }
+    context.emit(Kind::Pure(Pure { op, dsts, srcs }));
+}
+
+/// The context as build functions see it.
+struct Output<'a>(&'a mut dyn Context);
+
+impl Emit for Output<'_> {
+    fn emit(&mut self, kind: Kind) {
+        self.0.emit(kind);
+    }
+
+    fn prepare(&mut self, kind: Kind) {
+        self.0.emit_unguarded(kind);
+    }
+
+    fn fresh(&mut self, class: RegClass) -> Reg {
+        self.0.fresh(class)
+    }
+
+    fn carry(&mut self) -> Reg {
+        self.0.carry()
+    }
+
+    fn address_class(&self) -> RegClass {
+        if self.0.address_bits() == 32 {
+            RegClass::B32
+        } else {
+            RegClass::B64
+        }
+    }
 }

@@ -1,0 +1,664 @@
+//! Loads, stores, and hints about them. PTX ISA, "Data Movement and Conversion Instructions".
+
+use super::convert::{space, upper_half};
+use super::form::{
+    Arg, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, Word,
+    first, form, maybe, one, param, word,
+};
+use super::types::Ty;
+use super::words::ty;
+use crate::ir::memory::{Address, Load, Order, Space, Store};
+use crate::ir::{Kind, Operand, Reg};
+use smallvec::SmallVec;
+
+const B64: TypeOf = TypeOf::Fixed(Ty::B64);
+
+const TYPES: &[Word] = &[
+    word("b8"),
+    word("u8"),
+    word("s8"),
+    word("b16"),
+    word("u16"),
+    word("s16"),
+    word("b32"),
+    word("u32"),
+    word("s32"),
+    word("f32"),
+    word("b64"),
+    word("u64"),
+    word("s64"),
+    word("f64"),
+    word("b128").needs((8, 3), 70),
+];
+const VECTOR: Slot = maybe(SlotName::Vector, &[word("v2"), word("v4"), word("v8")]);
+const SHARED_CTA: Word = word("shared::cta").needs((7, 8), 10);
+const SHARED_CLUSTER: Word = word("shared::cluster").needs((7, 8), 90);
+const LOAD_SPACES: Slot = maybe(
+    SlotName::Space,
+    &[
+        word("global"),
+        word("shared"),
+        SHARED_CTA,
+        SHARED_CLUSTER,
+        word("local"),
+        word("const"),
+        word("param"),
+        word("param::entry").needs((8, 3), 10),
+        word("param::func").needs((8, 3), 10),
+    ],
+);
+const STORE_SPACES: Slot = maybe(
+    SlotName::Space,
+    &[
+        word("global"),
+        word("shared"),
+        SHARED_CTA,
+        SHARED_CLUSTER,
+        word("local"),
+        word("param").needs((2, 0), 20),
+        word("param::func").needs((8, 3), 20),
+    ],
+);
+const GLOBAL: Slot = one(SlotName::Space, &[word("global")]);
+const MAYBE_GLOBAL: Slot = maybe(SlotName::Space, &[word("global")]);
+const MODEL: (u32, u32) = (5, 1);
+const LOAD_ORDER: Slot = maybe(
+    SlotName::Order,
+    &[
+        word("weak").needs(MODEL, 70),
+        word("volatile"),
+        word("relaxed").needs(MODEL, 70),
+        word("acquire").needs(MODEL, 70),
+    ],
+);
+const STORE_ORDER: Slot = maybe(
+    SlotName::Order,
+    &[
+        word("weak").needs(MODEL, 70),
+        word("volatile"),
+        word("relaxed").needs(MODEL, 70),
+        word("release").needs(MODEL, 70),
+    ],
+);
+const MMIO: Slot = maybe(SlotName::Mmio, &[word("mmio").needs((8, 2), 70)]);
+const SCOPE: Slot = maybe(
+    SlotName::Scope,
+    &[
+        word("cta"),
+        word("cluster").needs((7, 8), 90),
+        word("gpu"),
+        word("sys"),
+    ],
+);
+const LOAD_CACHE: Slot = maybe(
+    SlotName::Cache,
+    &[
+        word("ca").needs((2, 0), 20),
+        word("cg").needs((2, 0), 20),
+        word("cs").needs((2, 0), 20),
+        word("lu").needs((2, 0), 20),
+        word("cv").needs((2, 0), 20),
+    ],
+);
+const NC_CACHE: Slot = maybe(SlotName::Cache, &[word("ca"), word("cg"), word("cs")]);
+const STORE_CACHE: Slot = maybe(
+    SlotName::Cache,
+    &[
+        word("wb").needs((2, 0), 20),
+        word("cg").needs((2, 0), 20),
+        word("cs").needs((2, 0), 20),
+        word("wt").needs((2, 0), 20),
+    ],
+);
+const EVICT_L1: Slot = maybe(
+    SlotName::EvictL1,
+    &[
+        word("L1::evict_normal").needs((7, 4), 70),
+        word("L1::evict_unchanged").needs((7, 4), 70),
+        word("L1::evict_first").needs((7, 4), 70),
+        word("L1::evict_last").needs((7, 4), 70),
+        word("L1::no_allocate").needs((7, 4), 70),
+    ],
+);
+const EVICT_L2: Slot = maybe(
+    SlotName::EvictL2,
+    &[
+        word("L2::evict_normal").needs((8, 8), 100),
+        word("L2::evict_first").needs((8, 8), 100),
+        word("L2::evict_last").needs((8, 8), 100),
+    ],
+);
+const PREFETCH_SIZE: Slot = maybe(
+    SlotName::PrefetchSize,
+    &[
+        word("L2::64B").needs((7, 4), 75),
+        word("L2::128B").needs((7, 4), 75),
+        word("L2::256B").needs((7, 4), 80),
+    ],
+);
+const CACHE_HINT: Slot = one(
+    SlotName::CacheHint,
+    &[word("L2::cache_hint").needs((7, 4), 80)],
+);
+const NON_COHERENT: Slot = one(SlotName::NonCoherent, &[word("nc")]);
+
+const LOADED: Param = param("d", OperandKind::LoadDst, T);
+const STORED: Param = param("b", OperandKind::StoreSrc, T);
+const ADDRESS: Param = param("a", OperandKind::Address, TypeOf::Address);
+const POLICY: Param = param("cache-policy", OperandKind::RegSrc, B64);
+const SIZE_128: Param = param("size", OperandKind::Literal(128, 128), B64);
+
+const LOAD_DOC: &str = "d = the element or elements at a";
+const STORE_DOC: &str = "the element or elements at a = b";
+
+/// The rows.
+pub(super) const FORMS: &[Form] = &[
+    form(
+        "ld",
+        &[
+            LOAD_ORDER,
+            MMIO,
+            SCOPE,
+            LOAD_SPACES,
+            LOAD_CACHE,
+            EVICT_L1,
+            EVICT_L2,
+            PREFETCH_SIZE,
+            VECTOR,
+            ty(TYPES),
+        ],
+        &[LOADED, ADDRESS],
+        Build::Emit(load),
+        LOAD_DOC,
+    )
+    .rule(access_rules),
+    form(
+        "ld",
+        &[
+            LOAD_ORDER,
+            MMIO,
+            SCOPE,
+            LOAD_SPACES,
+            LOAD_CACHE,
+            EVICT_L1,
+            EVICT_L2,
+            CACHE_HINT,
+            PREFETCH_SIZE,
+            VECTOR,
+            ty(TYPES),
+        ],
+        &[LOADED, ADDRESS, POLICY],
+        Build::Emit(load),
+        LOAD_DOC,
+    )
+    .rule(access_rules),
+    form(
+        "ld",
+        &[
+            GLOBAL,
+            NC_CACHE,
+            NON_COHERENT,
+            EVICT_L1,
+            EVICT_L2,
+            PREFETCH_SIZE,
+            VECTOR,
+            ty(TYPES),
+        ],
+        &[LOADED, ADDRESS],
+        Build::Emit(load),
+        "d = the element or elements at a, which nobody writes during the launch",
+    )
+    .needs((3, 1), 32)
+    .rule(access_rules),
+    form(
+        "ld",
+        &[
+            GLOBAL,
+            NC_CACHE,
+            NON_COHERENT,
+            EVICT_L1,
+            EVICT_L2,
+            CACHE_HINT,
+            PREFETCH_SIZE,
+            VECTOR,
+            ty(TYPES),
+        ],
+        &[LOADED, ADDRESS, POLICY],
+        Build::Emit(load),
+        "d = the element or elements at a, which nobody writes during the launch",
+    )
+    .needs((3, 1), 32)
+    .rule(access_rules),
+    form(
+        "ldu",
+        &[MAYBE_GLOBAL, VECTOR, ty(TYPES)],
+        &[LOADED, ADDRESS],
+        Build::Emit(load),
+        "d = the element or elements at a, which is the same address in all threads of the warp and nobody writes",
+    )
+    .needs((2, 0), 20)
+    .rule(access_rules),
+    form(
+        "st",
+        &[
+            STORE_ORDER,
+            MMIO,
+            SCOPE,
+            STORE_SPACES,
+            STORE_CACHE,
+            EVICT_L1,
+            EVICT_L2,
+            VECTOR,
+            ty(TYPES),
+        ],
+        &[ADDRESS, STORED],
+        Build::Emit(store),
+        STORE_DOC,
+    )
+    .rule(access_rules),
+    form(
+        "st",
+        &[
+            STORE_ORDER,
+            MMIO,
+            SCOPE,
+            STORE_SPACES,
+            STORE_CACHE,
+            EVICT_L1,
+            EVICT_L2,
+            CACHE_HINT,
+            VECTOR,
+            ty(TYPES),
+        ],
+        &[ADDRESS, STORED, POLICY],
+        Build::Emit(store),
+        STORE_DOC,
+    )
+    .rule(access_rules),
+    form(
+        "prefetch",
+        &[
+            maybe(SlotName::Space, &[word("global"), word("local")]),
+            one(SlotName::Level, &[word("L1"), word("L2")]),
+        ],
+        &[ADDRESS],
+        Build::Hint,
+        "nothing: a hint that a will be used",
+    )
+    .needs((2, 0), 20),
+    form(
+        "prefetch",
+        &[
+            GLOBAL,
+            one(
+                SlotName::EvictL2,
+                &[
+                    word("L2::evict_last").needs((7, 4), 80),
+                    word("L2::evict_normal").needs((7, 4), 80),
+                ],
+            ),
+        ],
+        &[ADDRESS],
+        Build::Hint,
+        "nothing: a hint that a will be used",
+    )
+    .needs((2, 0), 20),
+    form(
+        "prefetch",
+        &[
+            maybe(SlotName::Space, &[word("param"), word("const")]),
+            one(SlotName::Level, &[word("tensormap")]),
+        ],
+        &[ADDRESS],
+        Build::Hint,
+        "nothing: a hint that the tensor map at a will be used",
+    )
+    .needs((8, 0), 90),
+    form(
+        "prefetchu",
+        &[one(SlotName::Level, &[word("L1")])],
+        &[ADDRESS],
+        Build::Hint,
+        "nothing: a hint that a will be used",
+    )
+    .needs((2, 0), 20),
+    form(
+        "applypriority",
+        &[
+            MAYBE_GLOBAL,
+            one(SlotName::EvictL2, &[word("L2::evict_normal")]),
+        ],
+        &[ADDRESS, SIZE_128],
+        Build::Hint,
+        "nothing: a hint about the priority of 128 bytes at a",
+    )
+    .needs((7, 4), 80),
+    form(
+        "discard",
+        &[MAYBE_GLOBAL, one(SlotName::Level, &[word("L2")])],
+        &[ADDRESS, SIZE_128],
+        Build::Hint,
+        "nothing: a hint that the 128 bytes at a are no longer needed",
+    )
+    .needs((7, 4), 80),
+    form(
+        "createpolicy",
+        &[
+            first(SlotName::Variant, &[word("fractional")]),
+            one(SlotName::EvictL2, PRIMARY),
+            maybe(SlotName::SecondPriority, SECONDARY),
+            ty(&[word("b64")]),
+        ],
+        &[
+            super::form::dst(T),
+            param("fraction", OperandKind::Fraction, TypeOf::Fixed(Ty::F32)).optional(),
+        ],
+        Build::Emit(policy),
+        "d = 0, which stands for any cache policy",
+    )
+    .needs((7, 4), 80),
+    form(
+        "createpolicy",
+        &[
+            first(SlotName::Variant, &[word("range")]),
+            MAYBE_GLOBAL,
+            one(SlotName::EvictL2, PRIMARY),
+            maybe(SlotName::SecondPriority, SECONDARY),
+            ty(&[word("b64")]),
+        ],
+        &[
+            super::form::dst(T),
+            ADDRESS,
+            super::form::src("primary-size", super::form::U32),
+            super::form::src("total-size", super::form::U32),
+        ],
+        Build::Emit(policy_range),
+        "d = 0, which stands for any cache policy",
+    )
+    .needs((7, 4), 80),
+    form(
+        "createpolicy",
+        &[
+            first(SlotName::Variant, &[word("cvt")]),
+            one(SlotName::Level, &[word("L2")]),
+            ty(&[word("b64")]),
+        ],
+        &[super::form::dst(T), super::form::src("access-property", T)],
+        Build::Emit(policy),
+        "d = 0, which stands for any cache policy",
+    )
+    .needs((7, 4), 80),
+];
+
+const PRIMARY: &[Word] = &[
+    word("L2::evict_last"),
+    word("L2::evict_normal"),
+    word("L2::evict_first"),
+    word("L2::evict_unchanged"),
+];
+const SECONDARY: &[Word] = &[word("L2::evict_first"), word("L2::evict_unchanged")];
+
+/// Whether the access is to global memory or by generic address: only these have caches to talk of.
+fn cached(choice: &Choice<'_>) -> bool {
+    matches!(choice.word(SlotName::Space), None | Some("global"))
+}
+
+/// Which qualifiers of `ld`, `ldu` and `st` go together.
+fn access_rules(choice: &Choice<'_>) -> Result<(), Complaint> {
+    let order = choice.word(SlotName::Order);
+    let space = choice.word(SlotName::Space);
+    let strong = matches!(order, Some("relaxed" | "acquire" | "release"));
+    if strong && !choice.has(SlotName::Scope) {
+        return Err(Complaint::slot(
+            SlotName::Order,
+            format!("`.{}` needs a scope", order.unwrap_or_default()),
+        ));
+    }
+    if choice.has(SlotName::Scope) && !strong {
+        return Err(Complaint::slot(
+            SlotName::Scope,
+            "a scope goes with `.relaxed`, `.acquire` and `.release` only",
+        ));
+    }
+    if choice.has(SlotName::Mmio)
+        && !(order == Some("relaxed")
+            && choice.word(SlotName::Scope) == Some("sys")
+            && cached(choice))
+    {
+        return Err(Complaint::slot(
+            SlotName::Mmio,
+            "`.mmio` goes with `.relaxed.sys` on global memory only",
+        ));
+    }
+    if (strong || order == Some("volatile"))
+        && matches!(
+            space,
+            Some("const" | "param" | "param::entry" | "param::func")
+        )
+    {
+        return Err(Complaint::slot(
+            SlotName::Order,
+            format!(
+                "`.{}` is not allowed in this state space",
+                order.unwrap_or_default()
+            ),
+        ));
+    }
+    if strong && space == Some("local") {
+        return Err(Complaint::slot(
+            SlotName::Order,
+            "local memory belongs to one thread: there is nothing to order",
+        ));
+    }
+    if choice.has(SlotName::Cache) && !matches!(order, None | Some("weak")) {
+        return Err(Complaint::slot(
+            SlotName::Cache,
+            "cache operators go with weak accesses only",
+        ));
+    }
+    if choice.has(SlotName::Cache) && choice.has(SlotName::EvictL1) {
+        return Err(Complaint::slot(
+            SlotName::EvictL1,
+            "a cache operator and an eviction priority exclude each other",
+        ));
+    }
+    for name in [
+        SlotName::EvictL1,
+        SlotName::EvictL2,
+        SlotName::CacheHint,
+        SlotName::PrefetchSize,
+    ] {
+        if choice.has(name) && !cached(choice) {
+            return Err(Complaint::slot(
+                name,
+                format!("a {} goes with global memory only", name.describe()),
+            ));
+        }
+    }
+    vector_fits(choice)
+}
+
+/// The number of elements of a vector, 1 without `.vN`.
+pub(super) fn elements(choice: &Choice<'_>) -> usize {
+    match choice.word(SlotName::Vector) {
+        Some("v2") => 2,
+        Some("v4") => 4,
+        Some("v8") => 8,
+        _ => 1,
+    }
+}
+
+fn vector_fits(choice: &Choice<'_>) -> Result<(), Complaint> {
+    let ty = choice.ty(SlotName::Type)?;
+    let count = elements(choice);
+    let bits = ty.bits as usize * count;
+    let long = bits == 256 && ty.bits >= 32 && ty.bits <= 64 && cached(choice);
+    if count > 1 && (ty.bits == 128 || (bits > 128 && !long)) {
+        return Err(Complaint::slot(
+            SlotName::Vector,
+            format!("{count} elements of `{ty}` are too wide for one access"),
+        ));
+    }
+    Ok(())
+}
+
+fn unexpected() -> Complaint {
+    Complaint::row("operands of a kind that the form does not have")
+}
+
+fn order(choice: &Choice<'_>) -> Order {
+    match choice.word(SlotName::Order) {
+        _ if choice.has(SlotName::Mmio) => Order::Volatile,
+        Some("volatile") => Order::Volatile,
+        Some("relaxed") => Order::Relaxed,
+        Some("acquire") => Order::Acquire,
+        Some("release") => Order::Release,
+        _ => Order::Weak,
+    }
+}
+
+/// Space, element size and alignment of an access.
+struct Access {
+    space: Space,
+    bytes: u8,
+    align: u8,
+}
+
+/// A generic access to a named variable is one to the variable's own space.
+fn access(choice: &Choice<'_>, variable: Option<Space>) -> Result<Access, Complaint> {
+    let ty = choice.ty(SlotName::Type)?;
+    let whole = ty.bits / 8 * elements(choice) as u32;
+    Ok(Access {
+        space: match (space(choice)?, variable) {
+            (Space::Generic, Some(space)) => space,
+            (space, _) => space,
+        },
+        bytes: (ty.bits / 8).min(8) as u8,
+        align: whole as u8,
+    })
+}
+
+fn place(arg: &Arg) -> Result<(Address, Option<Space>), Complaint> {
+    match arg {
+        Arg::Address(address, space) => Ok((*address, *space)),
+        _ => Err(unexpected()),
+    }
+}
+
+fn load(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+    let [to, from, ..] = args else {
+        return Err(unexpected());
+    };
+    let (addr, variable) = place(from)?;
+    let Access {
+        space,
+        bytes,
+        align,
+    } = access(choice, variable)?;
+    let ty = choice.ty(SlotName::Type)?;
+    let signed = ty.int().is_some_and(|t| t.signed());
+    let targets = match to {
+        Arg::Vector(elements) => elements.as_slice(),
+        scalar => std::slice::from_ref(scalar),
+    };
+    let mut dsts: SmallVec<[Option<Reg>; 4]> = SmallVec::new();
+    // Upper halves of 128-bit registers that receive narrower elements.
+    let mut halves = Vec::new();
+    for target in targets {
+        match target {
+            Arg::Dst(reg, _) => dsts.push(*reg),
+            Arg::Quad(Operand::Reg(low), Operand::Reg(high)) => {
+                dsts.push(Some(*low));
+                if ty.bits == 128 {
+                    dsts.push(Some(*high));
+                } else {
+                    halves.push((*low, *high));
+                }
+            }
+            _ => return Err(unexpected()),
+        }
+    }
+    out.emit(Kind::Load(Load {
+        space,
+        bytes,
+        signed,
+        align,
+        dsts,
+        addr,
+        order: order(choice),
+        read_only: choice.has(SlotName::NonCoherent)
+            || choice.form.mnemonic == "ldu"
+            || space == Space::Const,
+    }));
+    for (low, high) in halves {
+        out.emit(upper_half(low, high, signed));
+    }
+    Ok(())
+}
+
+fn store(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+    let [to, from, ..] = args else {
+        return Err(unexpected());
+    };
+    let (addr, variable) = place(to)?;
+    let Access {
+        space,
+        bytes,
+        align,
+    } = access(choice, variable)?;
+    let wide = choice.ty(SlotName::Type)?.bits == 128;
+    let values = match from {
+        Arg::Vector(elements) => elements.as_slice(),
+        scalar => std::slice::from_ref(scalar),
+    };
+    let mut srcs: SmallVec<[Operand; 4]> = SmallVec::new();
+    for value in values {
+        match value {
+            Arg::Src(operand, _) => srcs.push(*operand),
+            Arg::Quad(low, high) => {
+                srcs.push(*low);
+                if wide {
+                    srcs.push(*high);
+                }
+            }
+            _ => return Err(unexpected()),
+        }
+    }
+    out.emit(Kind::Store(Store {
+        space,
+        bytes,
+        align,
+        srcs,
+        addr,
+        order: order(choice),
+    }));
+    Ok(())
+}
+
+fn policy(_: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+    match args.first() {
+        Some(Arg::Dst(Some(dst), class)) => {
+            out.emit(super::convert::copy(*class, *dst, Operand::Imm(0)));
+            Ok(())
+        }
+        _ => Err(unexpected()),
+    }
+}
+
+/// `createpolicy.range` refuses a primary size beyond the total.
+fn policy_range(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+    if let [
+        _,
+        _,
+        Arg::Src(Operand::Imm(primary), _),
+        Arg::Src(Operand::Imm(total), _),
+    ] = args
+        && primary > total
+    {
+        return Err(Complaint::operand(
+            2,
+            "the primary size is greater than the total size",
+        ));
+    }
+    policy(choice, args, out)
+}

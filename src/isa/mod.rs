@@ -1,0 +1,34 @@
+//! The instruction set as data: which forms there are, what they may be written like, what they become.
+//!
+//! [`FORMS`] holds the rows by family, [`names`] every mnemonic of the ISA, also those without rows. [`select()`]
+//! finds the form of an instruction. Nothing here knows the syntax tree: operands come resolved.
+
+mod bits;
+mod compare;
+mod control;
+mod convert;
+mod extended;
+pub mod form;
+mod integer;
+mod memory;
+pub mod names;
+mod select;
+pub mod special;
+pub mod types;
+mod video;
+mod words;
+
+pub use form::Form;
+pub use select::{Refusal, Selection, forms, select, similar};
+
+/// The rows, a table a family.
+pub const FORMS: &[&[Form]] = &[
+    integer::FORMS,
+    extended::FORMS,
+    bits::FORMS,
+    compare::FORMS,
+    convert::FORMS,
+    memory::FORMS,
+    video::FORMS,
+    control::FORMS,
+];

@@ -1,0 +1,283 @@
+//! Finds the form that a mnemonic and its modifiers mean.
+//!
+//! Each modifier goes into the first empty slot that knows its word. Of the forms that fail, the one that got
+//! furthest says what is wrong.
+
+use super::form::{Choice, Complaint, Form, Need, SlotName};
+use super::{FORMS, names};
+use smallvec::smallvec;
+
+/// What a mnemonic and modifiers mean.
+#[derive(Debug, Clone)]
+pub enum Selection {
+    /// These forms, which differ by their operands.
+    Forms(Vec<Choice<'static>>),
+    /// A form that is known and not built yet, of this family.
+    Unbuilt(&'static str),
+}
+
+/// Why nothing was found.
+#[derive(Debug, Clone)]
+pub enum Refusal {
+    /// No instruction has this name; a similar one, if there is one.
+    Mnemonic(Option<&'static str>),
+    /// This modifier does not fit; what would, and a similar word.
+    Modifier {
+        /// Index of the modifier.
+        index: usize,
+        /// Whether the word is one that may stand here once only.
+        repeated: bool,
+        /// The words that may stand there.
+        expected: Vec<&'static str>,
+        /// The expected or known word that looks most like it.
+        similar: Option<&'static str>,
+    },
+    /// A modifier is missing; which words may stand in it.
+    Missing {
+        /// What the missing one decides.
+        slot: SlotName,
+        /// The words.
+        expected: Vec<&'static str>,
+    },
+    /// The words fit and do not go together.
+    Rule(Box<Choice<'static>>, Complaint),
+}
+
+/// Finds the forms of an instruction. Modifiers come without their dots.
+///
+/// # Errors
+/// Why there is none.
+pub fn select(mnemonic: &str, modifiers: &[&str]) -> Result<Selection, Refusal> {
+    let Some(known) = names::find(mnemonic) else {
+        return Err(Refusal::Mnemonic(similar(
+            mnemonic,
+            names::MNEMONICS.iter().map(|m| m.name),
+        )));
+    };
+    let candidates: Vec<Attempt> = forms(mnemonic).map(|f| attempt(f, modifiers)).collect();
+    let mut fitting = Vec::new();
+    let mut broken_rule = None;
+    for candidate in &candidates {
+        if candidate.reached < modifiers.len() || candidate.missing.is_some() {
+            continue;
+        }
+        match candidate
+            .choice
+            .form
+            .rule
+            .map(|rule| rule(&candidate.choice))
+        {
+            Some(Err(complaint)) => {
+                broken_rule.get_or_insert((candidate.choice.clone(), complaint));
+            }
+            Some(Ok(())) | None => fitting.push(candidate.choice.clone()),
+        }
+    }
+    if !fitting.is_empty() {
+        return Ok(Selection::Forms(fitting));
+    }
+    if let Some(family) = unbuilt(known, modifiers, candidates.is_empty()) {
+        return Ok(Selection::Unbuilt(family));
+    }
+    if let Some((choice, complaint)) = broken_rule {
+        return Err(Refusal::Rule(Box::new(choice), complaint));
+    }
+    Err(explain(&candidates, modifiers))
+}
+
+/// The rows of a mnemonic.
+pub fn forms(mnemonic: &str) -> impl Iterator<Item = &'static Form> {
+    FORMS
+        .iter()
+        .flat_map(|room| room.iter())
+        .filter(move |f| f.mnemonic == mnemonic)
+}
+
+fn unbuilt(
+    known: &'static names::Mnemonic,
+    modifiers: &[&str],
+    no_rows: bool,
+) -> Option<&'static str> {
+    if no_rows {
+        return Some(known.family);
+    }
+    names::UNBUILT
+        .iter()
+        .find(|u| u.mnemonic == known.name && modifiers.iter().any(|m| u.words.contains(m)))
+        .map(|u| u.family)
+}
+
+/// How far a form got.
+struct Attempt {
+    choice: Choice<'static>,
+    /// Modifiers that found a slot, from the first on.
+    reached: usize,
+    /// The modifier that did not is in a slot already.
+    repeated: bool,
+    /// The first required slot that stayed empty.
+    missing: Option<usize>,
+}
+
+/// Flags of one word that the assembler takes twice.
+fn may_repeat(name: SlotName) -> bool {
+    matches!(
+        name,
+        SlotName::Saturate | SlotName::Carry | SlotName::ShiftAmount
+    )
+}
+
+fn attempt(form: &'static Form, modifiers: &[&str]) -> Attempt {
+    let mut choice = Choice {
+        form,
+        filled: smallvec![None; form.slots.len()],
+    };
+    let mut reached = 0;
+    let mut repeated = false;
+    for (at, modifier) in modifiers.iter().enumerate() {
+        let mut fits = false;
+        for (index, slot) in form.slots.iter().enumerate() {
+            let Some(word) = slot.words.iter().position(|w| w.text == *modifier) else {
+                continue;
+            };
+            if (slot.need == Need::First) != (at == 0 && has_first(form)) {
+                continue;
+            }
+            if choice.filled[index].is_some() {
+                repeated = true;
+                fits |= may_repeat(slot.name);
+                continue;
+            }
+            if slot.name.is_type() && earlier_type_is_empty(form, &choice, index) {
+                continue;
+            }
+            choice.filled[index] = Some((word, at));
+            fits = true;
+            break;
+        }
+        if !fits {
+            break;
+        }
+        reached += 1;
+        repeated = false;
+    }
+    let missing =
+        form.slots.iter().enumerate().position(|(index, slot)| {
+            slot.need != Need::Optional && choice.filled[index].is_none()
+        });
+    Attempt {
+        choice,
+        reached,
+        repeated,
+        missing,
+    }
+}
+
+/// Several types keep the order of their slots.
+fn earlier_type_is_empty(form: &Form, choice: &Choice<'_>, index: usize) -> bool {
+    form.slots[..index]
+        .iter()
+        .zip(&choice.filled)
+        .any(|(slot, filled)| slot.name.is_type() && filled.is_none())
+}
+
+fn has_first(form: &Form) -> bool {
+    form.slots.first().is_some_and(|s| s.need == Need::First)
+}
+
+/// Words that may come next in a form.
+fn open_words(attempt: &Attempt) -> impl Iterator<Item = &'static str> {
+    let form = attempt.choice.form;
+    let first = attempt.reached == 0 && has_first(form);
+    form.slots
+        .iter()
+        .enumerate()
+        .filter(move |(index, slot)| {
+            attempt.choice.filled[*index].is_none() && (slot.need == Need::First) == first
+        })
+        .flat_map(|(_, slot)| slot.words.iter().map(|w| w.text))
+}
+
+fn explain(candidates: &[Attempt], modifiers: &[&str]) -> Refusal {
+    let furthest = candidates.iter().map(|c| c.reached).max().unwrap_or(0);
+    let best: Vec<&Attempt> = candidates
+        .iter()
+        .filter(|c| c.reached == furthest)
+        .collect();
+    let mut expected = Vec::new();
+    let mut expect = |word| {
+        if !expected.contains(&word) {
+            expected.push(word);
+        }
+    };
+    if let Some(word) = modifiers.get(furthest) {
+        best.iter()
+            .flat_map(|c| open_words(c))
+            .for_each(&mut expect);
+        let known = || {
+            FORMS
+                .iter()
+                .flat_map(|room| room.iter())
+                .flat_map(|f| f.slots)
+                .flat_map(|s| s.words)
+                .map(|w| w.text)
+        };
+        return Refusal::Modifier {
+            index: furthest,
+            repeated: best.iter().any(|c| c.repeated),
+            similar: similar(word, expected.iter().copied()).or_else(|| {
+                // A word that exists is misplaced, not misspelt.
+                if known().any(|k| k == *word) {
+                    None
+                } else {
+                    similar(word, known())
+                }
+            }),
+            expected,
+        };
+    }
+    let mut slot = SlotName::Type;
+    for candidate in best.iter().rev() {
+        if let Some(missing) = candidate.missing {
+            let missing = candidate.choice.form.slots[missing];
+            slot = missing.name;
+        }
+    }
+    for candidate in &best {
+        for (index, open) in candidate.choice.form.slots.iter().enumerate() {
+            if open.name == slot && candidate.choice.filled[index].is_none() {
+                open.words.iter().map(|w| w.text).for_each(&mut expect);
+            }
+        }
+    }
+    Refusal::Missing { slot, expected }
+}
+
+/// The word that differs least, if it differs by little.
+pub fn similar(word: &str, among: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let limit = if word.len() < 3 { 1 } else { 2 };
+    among
+        .map(|other| (distance(word, other), other))
+        .filter(|(d, other)| *d <= limit && *d < other.len().max(word.len()))
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, other)| other)
+}
+
+/// Insertions, deletions and replacements between two words; large for words too long to be ours.
+fn distance(a: &str, b: &str) -> usize {
+    const LONGEST: usize = 40;
+    if a.len() > LONGEST || b.len() > LONGEST {
+        return LONGEST;
+    }
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}

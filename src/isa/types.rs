@@ -1,0 +1,123 @@
+//! Types as instructions spell them. PTX ISA, "Fundamental Types".
+
+use crate::ir::{IntTy, RegClass};
+
+/// What a type says beside its width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TyKind {
+    /// `.pred`
+    Pred,
+    /// `.bN`: untyped bits.
+    Bits,
+    /// `.uN`
+    Unsigned,
+    /// `.sN`
+    Signed,
+    /// `.f16`, `.f32`, `.f64`
+    Float,
+    /// `.u16x2`, `.s16x2`: integer lanes; the sign is in the name.
+    PackedInt {
+        /// `.s16x2`
+        signed: bool,
+    },
+}
+
+/// A type of an instruction or operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ty {
+    /// Untyped, integer, float.
+    pub kind: TyKind,
+    /// Width in bits; 1 for `.pred`, up to 128.
+    pub bits: u32,
+}
+
+impl Ty {
+    /// `.pred`
+    pub const PRED: Ty = Ty::new(TyKind::Pred, 1);
+    /// `.b32`
+    pub const B32: Ty = Ty::new(TyKind::Bits, 32);
+    /// `.b64`
+    pub const B64: Ty = Ty::new(TyKind::Bits, 64);
+    /// `.u32`
+    pub const U32: Ty = Ty::new(TyKind::Unsigned, 32);
+    /// `.s32`
+    pub const S32: Ty = Ty::new(TyKind::Signed, 32);
+    /// `.u64`
+    pub const U64: Ty = Ty::new(TyKind::Unsigned, 64);
+    /// `.f32`
+    pub const F32: Ty = Ty::new(TyKind::Float, 32);
+
+    const fn new(kind: TyKind, bits: u32) -> Ty {
+        Ty { kind, bits }
+    }
+
+    /// The type that a word names, without its dot. Narrow types of `cvt.pack` are not among them.
+    pub fn parse(word: &str) -> Option<Ty> {
+        let kind = match word {
+            "pred" => return Some(Ty::PRED),
+            "u16x2" => return Some(Ty::new(TyKind::PackedInt { signed: false }, 32)),
+            "s16x2" => return Some(Ty::new(TyKind::PackedInt { signed: true }, 32)),
+            _ => match word.as_bytes().first()? {
+                b'b' => TyKind::Bits,
+                b'u' => TyKind::Unsigned,
+                b's' => TyKind::Signed,
+                b'f' => TyKind::Float,
+                _ => return None,
+            },
+        };
+        let bits = match word.get(1..)? {
+            "8" => 8,
+            "16" => 16,
+            "32" => 32,
+            "64" => 64,
+            "128" => 128,
+            _ => return None,
+        };
+        Some(Ty { kind, bits })
+    }
+
+    /// The integer type; `.bN` and packed lanes count as unsigned words.
+    pub fn int(self) -> Option<IntTy> {
+        match self.kind {
+            TyKind::Bits | TyKind::Unsigned | TyKind::PackedInt { .. } => {
+                IntTy::new(self.class()?, false)
+            }
+            TyKind::Signed => IntTy::new(self.class()?, true),
+            TyKind::Pred | TyKind::Float => None,
+        }
+    }
+
+    /// The register class; `None` for 128 bits.
+    pub fn class(self) -> Option<RegClass> {
+        match self.bits {
+            1 => Some(RegClass::Pred),
+            bits => RegClass::of_bits(bits),
+        }
+    }
+
+    /// The type of the same kind and twice the width, as `.wide` gives it.
+    #[must_use]
+    pub fn widened(self) -> Ty {
+        Ty::new(self.kind, self.bits * 2)
+    }
+
+    /// The untyped type of the same width.
+    #[must_use]
+    pub fn untyped(self) -> Ty {
+        Ty::new(TyKind::Bits, self.bits)
+    }
+}
+
+impl std::fmt::Display for Ty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kind {
+            TyKind::Pred => f.write_str(".pred"),
+            TyKind::Bits => write!(f, ".b{}", self.bits),
+            TyKind::Unsigned => write!(f, ".u{}", self.bits),
+            TyKind::Signed => write!(f, ".s{}", self.bits),
+            TyKind::Float => write!(f, ".f{}", self.bits),
+            TyKind::PackedInt { signed: false } => f.write_str(".u16x2"),
+            TyKind::PackedInt { signed: true } => f.write_str(".s16x2"),
+        }
+    }
+}

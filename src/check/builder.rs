@@ -43,6 +43,8 @@ pub(super) struct FrameInfo {
 /// The function that is being built.
 pub(super) struct Builder<'c, 's> {
     pub checker: &'c mut Checker<'s>,
+    /// Whether the function is a kernel.
+    pub kernel: bool,
     pub names: Names<'s>,
     pub regs: Vec<RegInfo>,
     pub carry: Option<Reg>,
@@ -81,6 +83,7 @@ impl<'c, 's> Builder<'c, 's> {
     pub(super) fn new(checker: &'c mut Checker<'s>) -> Self {
         let mut builder = Builder {
             checker,
+            kernel: false,
             names: Names::default(),
             regs: Vec::new(),
             carry: None,
@@ -556,6 +559,10 @@ impl Context for Builder<'_, '_> {
 
     fn address_bits(&self) -> u32 {
         self.checker.target.address_bits
+    }
+
+    fn in_kernel(&self) -> bool {
+        self.kernel
     }
 
     fn negated(&mut self, predicate: Operand, negate: bool) -> Operand {

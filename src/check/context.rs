@@ -79,6 +79,8 @@ pub(crate) trait Context {
     fn target(&self) -> (u32, &str);
     /// 32 or 64.
     fn address_bits(&self) -> u32;
+    /// Whether the function is a kernel.
+    fn in_kernel(&self) -> bool;
     /// A predicate operand with `!` resolved: emits the negation if there is one.
     fn negated(&mut self, predicate: Operand, negate: bool) -> Operand;
     /// A visible name that is spelt much like one that [`Context::lookup`] does not know.

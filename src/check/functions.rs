@@ -548,7 +548,9 @@ pub(super) fn abi_directives(checker: &mut Checker<'_>, directives: &[Directive<
 fn build<'s>(checker: &mut Checker<'s>, id: FuncId, body: &ast::Body<'s>) {
     let tables = checker.tables.len();
     let signature = checker.infos[id.index()].signature.clone();
+    let kernel = checker.functions[id.index()].kind == FunctionKind::Kernel;
     let mut builder = Builder::new(checker);
+    builder.kernel = kernel;
     let returns = declare_params(&mut builder, &signature.returns, Var::Return);
     let params = declare_params(&mut builder, &signature.params, Var::Param);
     builder.body(body);

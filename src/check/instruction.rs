@@ -307,13 +307,13 @@ fn emit_pure(context: &mut dyn Context, op: PureOp, args: &[Arg]) {
     }
     // A third operand of video instructions that nothing asks for.
     srcs.truncate(signature.srcs.len());
-    if signature.srcs.len() == srcs.len() + 1 && signature.srcs.last() == Some(&RegClass::Pred) {
-        let carry = context.carry();
-        srcs.push(Operand::Reg(carry));
-    }
-    if matches!(op, PureOp::Extended(_)) && signature.dsts.len() == 2 {
-        let carry = context.carry();
-        dsts.push(Some(carry));
+    if matches!(op, PureOp::Extended(_)) {
+        if signature.srcs.len() > srcs.len() {
+            srcs.push(Operand::Reg(context.carry()));
+        }
+        if signature.dsts.len() > dsts.len() {
+            dsts.push(Some(context.carry()));
+        }
     }
     context.emit(Kind::Pure(Pure { op, dsts, srcs }));
 }

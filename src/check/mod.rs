@@ -18,6 +18,7 @@ mod instruction;
 mod layout;
 mod module;
 mod names;
+mod operands;
 mod report;
 mod scope;
 mod target;

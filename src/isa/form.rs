@@ -239,9 +239,7 @@ pub enum OperandKind {
     WideDst,
     /// A register or constant, or the address of a function.
     Src,
-    /// A register that may be wider than the type, or a constant.
-    WideSrc,
-    /// As [`OperandKind::WideSrc`], or a special register.
+    /// A register that may be wider than the type, a constant, or a special register.
     ConvertSrc,
     /// A register of 32 or 64 bits, or a constant.
     AnyWidthSrc,

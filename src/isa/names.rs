@@ -16,7 +16,8 @@ const VIDEO: &str = "video";
 const COMPARE: &str = "comparison and selection";
 const CONVERT: &str = "moves and conversions";
 const MEMORY: &str = "memory";
-const CONTROL: &str = "control flow";
+/// The family of branches and calls, which have no rows.
+pub(super) const CONTROL: &str = "control flow";
 const FLOAT: &str = "floating point";
 const BARRIERS: &str = "barriers";
 const ATOMICS: &str = "atomics";

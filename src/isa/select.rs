@@ -48,12 +48,12 @@ pub enum Refusal {
 /// # Errors
 /// Why there is none.
 pub fn select(mnemonic: &str, modifiers: &[&str]) -> Result<Selection, Refusal> {
-    let Some(known) = names::find(mnemonic) else {
+    if names::find(mnemonic).is_none() {
         return Err(Refusal::Mnemonic(similar(
             mnemonic,
             names::MNEMONICS.iter().map(|m| m.name),
         )));
-    };
+    }
     let candidates: Vec<Attempt> = forms(mnemonic).map(|f| attempt(f, modifiers)).collect();
     let mut fitting = Vec::new();
     let mut broken_rule = None;
@@ -76,7 +76,7 @@ pub fn select(mnemonic: &str, modifiers: &[&str]) -> Result<Selection, Refusal> 
     if !fitting.is_empty() {
         return Ok(Selection::Forms(fitting));
     }
-    if let Some(family) = unbuilt(known, modifiers, candidates.is_empty()) {
+    if let Some(family) = lacking_family(mnemonic, modifiers) {
         return Ok(Selection::Unbuilt(family));
     }
     if let Some((choice, complaint)) = broken_rule {
@@ -93,12 +93,13 @@ pub fn forms(mnemonic: &str) -> impl Iterator<Item = &'static Form> {
         .filter(move |f| f.mnemonic == mnemonic)
 }
 
-fn unbuilt(
-    known: &'static names::Mnemonic,
-    modifiers: &[&str],
-    no_rows: bool,
-) -> Option<&'static str> {
-    if no_rows {
+/// The family of a form that is known and not built yet, judged by its mnemonic and the words that mark it.
+pub fn lacking_family(mnemonic: &str, modifiers: &[&str]) -> Option<&'static str> {
+    let known = names::find(mnemonic)?;
+    if known.family == names::CONTROL {
+        return None;
+    }
+    if forms(mnemonic).next().is_none() {
         return Some(known.family);
     }
     names::UNBUILT

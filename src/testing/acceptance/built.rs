@@ -1,5 +1,7 @@
 //! Which statements are of a form that is known and not built yet.
 
+use crate::isa::lacking_family;
+
 /// The mnemonic of the first instruction of a statement, for summaries; `(directive)` if there is none.
 pub(super) fn mnemonic(statement: &str) -> String {
     instructions(statement)
@@ -45,13 +47,29 @@ fn instructions(text: &str) -> impl Iterator<Item = Words<'_>> {
 }
 
 /// The family of the first instruction of a statement that is known and not built yet, judged by mnemonic and types.
-pub(super) fn lacking(_statement: &str) -> Option<String> {
-    None
+pub(super) fn lacking(statement: &str) -> Option<String> {
+    let words = instructions(statement).next()?;
+    lacking_family(words.mnemonic, &words.modifiers).map(str::to_string)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forms_that_lack_are_told_by_mnemonic_and_types() {
+        for (text, family) in [
+            ("add.u32 %r0, %r1, %r2;", None),
+            ("add.rn.f32 %r0, %r1, %r2;", Some("floating point")),
+            ("and.f32 %r0, %r1, %r2;", None),
+            ("ld.global.f32 %r0, [%d0];", None),
+            ("@%p0 bar.sync 0;", Some("barriers")),
+            ("bra L0; L0:", None),
+            ("frobnicate %r0;", None),
+        ] {
+            assert_eq!(lacking(text).as_deref(), family, "{text}");
+        }
+    }
 
     #[test]
     fn mnemonics_are_found_in_any_text() {

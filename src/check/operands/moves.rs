@@ -1,0 +1,332 @@
+//! Operands of `mov` and `cvta`: registers, vectors, special registers, addresses.
+
+use super::values::{is_name, unexpected};
+use super::{Fit, Named, Resolver, is_sink};
+use crate::check::context::Symbol;
+use crate::diag::{Diagnostic, Span};
+use crate::ir::memory::Space;
+use crate::ir::{Operand as Value, Reg, RegClass};
+use crate::isa::form::{Arg, SlotName, TypeOf};
+use crate::isa::special::{self, SpecialName};
+use crate::isa::types::{Ty, TyKind};
+use crate::syntax::ast::{BinaryOp, Expr, Name, Operand};
+
+impl Resolver<'_, '_> {
+    /// What `mov` writes: a register, or elements that take the value apart.
+    pub(super) fn mov_destination(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let span = operand.span();
+        let vector = self.choice.has(SlotName::Vector);
+        if let Some((elements, decl)) = self.vector_register(operand)? {
+            let element = if vector {
+                self.check_length(span, elements.len())?;
+                ty
+            } else {
+                self.element_type(span, ty, elements.len())?
+            };
+            if !super::fits(element, decl, Fit::Exact) {
+                return Err(self.mismatch(span, element, decl, Fit::Exact));
+            }
+            let class = RegClass::of_bits(decl.bits).unwrap_or(RegClass::B64);
+            return Ok(Arg::Vector(
+                elements
+                    .iter()
+                    .map(|reg| Arg::Dst(Some(*reg), class))
+                    .collect(),
+            ));
+        }
+        let Operand::Vector(elements, _) = operand else {
+            if vector {
+                return Err(self.no_vector(operand));
+            }
+            return self.destination(operand, ty, Fit::Exact);
+        };
+        let element = if vector {
+            self.check_length(span, elements.len())?;
+            ty
+        } else {
+            self.element_type(span, ty, elements.len())?
+        };
+        if elements.iter().all(is_sink) {
+            return Err(Diagnostic::error(span, "nothing is written"));
+        }
+        let elements = elements
+            .iter()
+            .map(|e| self.element_destination(e, element, Fit::Exact))
+            .collect::<Result<_, _>>()?;
+        Ok(Arg::Vector(elements))
+    }
+
+    /// What `mov` reads.
+    pub(super) fn mov_source(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
+        let span = operand.span();
+        if self.choice.has(SlotName::Vector) {
+            return self.mov_vector_source(operand, ty);
+        }
+        match operand {
+            Operand::Vector(elements, _) => {
+                self.only_one_vector(span)?;
+                let element = self.element_type(span, ty, elements.len())?;
+                let elements = elements
+                    .iter()
+                    .map(|e| self.mov_element(e, element))
+                    .collect::<Result<_, _>>()?;
+                Ok(Arg::Vector(elements))
+            }
+            Operand::Address(address) if address.indexed => {
+                self.mov_address(&address.base, true, ty)
+            }
+            Operand::Expr(Expr::Binary {
+                op: BinaryOp::Add,
+                lhs,
+                ..
+            }) if is_name(lhs) => {
+                let Operand::Expr(expr) = operand else {
+                    return Err(unexpected(operand));
+                };
+                self.mov_address(expr, false, ty)
+            }
+            Operand::Expr(Expr::Name { name, suffix }) if name.text != "WARP_SZ" => {
+                self.mov_name(operand, *name, *suffix, ty)
+            }
+            Operand::Expr(_)
+            | Operand::Not(..)
+            | Operand::Pair(..)
+            | Operand::Address(_)
+            | Operand::List(..) => self.source(operand, ty, Fit::Exact, TypeOf::Fixed(ty)),
+        }
+    }
+
+    fn mov_name(
+        &mut self,
+        operand: &Operand<'_>,
+        name: Name<'_>,
+        suffix: Option<Name<'_>>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let span = operand.span();
+        if is_sink(operand) {
+            return Err(Diagnostic::error(span, "`_` cannot be read"));
+        }
+        match self.name(name, suffix)? {
+            Named::Register(_) => self.source(operand, ty, Fit::Exact, TypeOf::Fixed(ty)),
+            Named::Vector { elements, ty: decl } => {
+                self.only_one_vector(span)?;
+                let element = self.element_type(span, ty, elements.len())?;
+                if !super::fits(element, decl, Fit::Exact) {
+                    return Err(self.mismatch(span, element, decl, Fit::Exact));
+                }
+                Ok(Arg::Vector(sources(&elements, decl.bits)))
+            }
+            Named::Special(special, element) => self.read_special(span, special, element, ty),
+            Named::Symbol(Symbol::Function(function)) => Ok(Arg::Function(function)),
+            Named::Symbol(Symbol::Var { .. }) => {
+                self.mov_address(&Expr::Name { name, suffix: None }, false, ty)
+            }
+            Named::Symbol(Symbol::Opaque) => {
+                self.context.unsupported(
+                    format!("address of `{}`", name.text),
+                    "textures",
+                    self.instruction.span,
+                );
+                let class = ty.class().unwrap_or(RegClass::B64);
+                Ok(Arg::Src(Value::Imm(0), class))
+            }
+            named @ Named::Symbol(_) => Err(self.no_source(span, name.text, &named)),
+        }
+    }
+
+    /// `mov` packs or unpacks, not both.
+    fn only_one_vector(&mut self, span: Span) -> Result<(), Diagnostic> {
+        let Some(first) = self.instruction.operands.first() else {
+            return Ok(());
+        };
+        let vector = matches!(first, Operand::Vector(..)) || self.vector_register(first)?.is_some();
+        if vector {
+            return Err(Diagnostic::error(
+                span,
+                "`mov` takes a value apart or puts one together, not both",
+            )
+            .hint("`mov.v2` and `mov.v4` copy vectors"));
+        }
+        Ok(())
+    }
+
+    /// An element in the braces of a source: a register, a constant, a special register.
+    fn mov_element(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
+        let Operand::Expr(Expr::Name { name, suffix }) = operand else {
+            return self.source(operand, ty, Fit::Exact, TypeOf::Address);
+        };
+        if is_sink(operand) || name.text == "WARP_SZ" || self.context.lookup(name.text).is_some() {
+            return self.source(operand, ty, Fit::Exact, TypeOf::Address);
+        }
+        let Named::Special(special, element) = self.name(*name, *suffix)? else {
+            return Err(unexpected(operand));
+        };
+        match self.read_special(operand.span(), special, element, ty)? {
+            Arg::Special(special) => {
+                let class = ty.class().unwrap_or(RegClass::B64);
+                let dst = self.context.fresh(class);
+                self.context
+                    .emit_unguarded(crate::ir::Kind::Special { dst, special });
+                Ok(Arg::Src(Value::Reg(dst), class))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// A special register read as a type.
+    pub(super) fn read_special(
+        &mut self,
+        span: Span,
+        special: SpecialName,
+        element: Option<u8>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let kind_fits = match ty.kind {
+            TyKind::Pred => special.bits == 1,
+            TyKind::Bits | TyKind::Unsigned | TyKind::Signed => special.bits > 1,
+            TyKind::Float | TyKind::PackedInt { .. } => false,
+        };
+        let width_fits =
+            ty.bits == special.bits || (special.narrow && ty.bits >= 16 && ty.bits < special.bits);
+        if !kind_fits || !width_fits {
+            return Err(Diagnostic::error(
+                span,
+                format!(
+                    "the special register `{}` cannot be read as `{ty}`",
+                    special.name
+                ),
+            )
+            .label(format!(
+                "it is {} bit{} wide",
+                special.bits,
+                if special.bits == 1 { "" } else { "s" }
+            )));
+        }
+        if special.vector && element.is_none() {
+            return Err(Diagnostic::error(
+                span,
+                format!("`{}` is a vector; name an element", special.name),
+            )
+            .label("expected `.x`, `.y`, `.z` or `.w`"));
+        }
+        match special::element(special.special, element.unwrap_or(0)) {
+            Some(special) => Ok(Arg::Special(special)),
+            None => {
+                let class = ty.class().unwrap_or(RegClass::B64);
+                Ok(Arg::Src(Value::Imm(0), class))
+            }
+        }
+    }
+
+    /// What `mov.v2` and `mov.v4` read.
+    fn mov_vector_source(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
+        let span = operand.span();
+        if let Some((elements, decl)) = self.vector_register(operand)? {
+            return self.whole_vector(span, &elements, decl, ty, Fit::Exact, false);
+        }
+        match operand {
+            Operand::Vector(elements, _) => {
+                self.check_length(span, elements.len())?;
+                let elements = elements
+                    .iter()
+                    .map(|e| self.mov_element(e, ty))
+                    .collect::<Result<_, _>>()?;
+                Ok(Arg::Vector(elements))
+            }
+            Operand::Expr(Expr::Name { name, suffix: None })
+                if name.text != "WARP_SZ" && !is_sink(operand) =>
+            {
+                let Named::Special(special, _) = self.name(*name, None)? else {
+                    return Err(self.no_vector(operand));
+                };
+                if !special.vector {
+                    return Err(self.no_vector(operand));
+                }
+                self.check_length(span, 4)?;
+                let elements = (0..4)
+                    .map(|index| self.read_special(span, special, Some(index), ty))
+                    .collect::<Result<_, _>>()?;
+                Ok(Arg::Vector(elements))
+            }
+            // The assembler takes one constant for the first element and 0 for the others.
+            Operand::Expr(expr) if !is_name(expr) => {
+                let first = self.constant(expr, ty)?;
+                let class = ty.class().unwrap_or(RegClass::B64);
+                let mut elements = vec![Arg::Src(Value::Imm(0), class); self.vector_length()];
+                elements[0] = first;
+                Ok(Arg::Vector(elements))
+            }
+            Operand::Expr(_)
+            | Operand::Not(..)
+            | Operand::Pair(..)
+            | Operand::Address(_)
+            | Operand::List(..) => Err(self.no_vector(operand)),
+        }
+    }
+
+    /// The address of a variable, moved as `ty`.
+    fn mov_address(&mut self, expr: &Expr<'_>, indexed: bool, ty: Ty) -> Result<Arg, Diagnostic> {
+        let span = expr.span();
+        if !matches!(ty.kind, TyKind::Bits | TyKind::Unsigned | TyKind::Signed) {
+            return Err(Diagnostic::error(
+                span,
+                format!("an address cannot be moved as `{ty}`"),
+            ));
+        }
+        let place = self.variable(expr, indexed)?;
+        if ty.bits == 32 && self.context.address_bits() == 64 && place.space == Space::Global {
+            return Err(Diagnostic::error(
+                span,
+                "the address of a `.global` variable is 64 bits wide",
+            ));
+        }
+        Ok(self.address_value(place))
+    }
+
+    /// A source of `cvta`: a register, a constant, or a variable of the space.
+    pub(super) fn address_source(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let (expr, indexed) = match operand {
+            Operand::Address(address) if address.indexed => (&address.base, true),
+            Operand::Expr(expr) => (expr, false),
+            Operand::Not(..)
+            | Operand::Pair(..)
+            | Operand::Vector(..)
+            | Operand::Address(_)
+            | Operand::List(..) => return Err(unexpected(operand)),
+        };
+        let symbolic = match expr {
+            Expr::Binary {
+                op: BinaryOp::Add,
+                lhs,
+                ..
+            } => is_name(lhs),
+            Expr::Name { name, suffix: None } => {
+                matches!(self.context.lookup(name.text), Some(Symbol::Var { .. }))
+            }
+            _ => false,
+        };
+        if !symbolic {
+            return self.source(operand, ty, Fit::Exact, TypeOf::Address);
+        }
+        let place = self.variable(expr, indexed)?;
+        self.check_space(expr.span(), place.space)?;
+        Ok(self.address_value(place))
+    }
+}
+
+fn sources(elements: &[Reg], bits: u32) -> Vec<Arg> {
+    let class = RegClass::of_bits(bits).unwrap_or(RegClass::B64);
+    elements
+        .iter()
+        .map(|reg| Arg::Src(Value::Reg(*reg), class))
+        .collect()
+}

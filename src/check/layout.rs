@@ -26,7 +26,6 @@ pub(super) fn stack(function: &mut Function, reports: &mut Reports) {
         .iter()
         .map(|var| var.ty.align)
         .fold(LEAST_ALIGN, u32::max);
-    let locals = locals.next_multiple_of(u64::from(function.local_align));
     for (what, bytes, most) in [
         ("`.local` variables", locals, MAX_LOCAL_BYTES),
         ("`.param` variables", frame, MAX_FRAME_BYTES),

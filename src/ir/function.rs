@@ -108,7 +108,7 @@ pub struct Function {
     pub carry: Option<Reg>,
     /// `.local` variables.
     pub locals: Vec<StackVar>,
-    /// Bytes of all `.local` variables, aligned to [`Function::local_align`].
+    /// Bytes of all `.local` variables, to the end of the last.
     pub local_bytes: u32,
     /// Largest alignment of a `.local` variable, at least 16.
     pub local_align: u32,

@@ -11,8 +11,8 @@ use crate::ir::bits::Op as BitsOp;
 use crate::ir::control::Terminator;
 use crate::ir::memory::{AddressOf, Base, Space, Var};
 use crate::ir::{
-    BasicBlock, Block, FuncId, Guard, Inst, Kind, Location, Operand, Pure, PureOp, Reg, RegClass,
-    RegInfo, StackVar, Unsupported, VarId,
+    BasicBlock, Block, FuncId, Guard, Inst, Kind, Operand, Pure, PureOp, Reg, RegClass, RegInfo,
+    StackVar, Unsupported, VarId,
 };
 use crate::syntax::ast::{self, Body, Statement};
 use rustc_hash::FxHashSet;
@@ -153,12 +153,7 @@ impl<'c, 's> Builder<'c, 's> {
     }
 
     fn label(&mut self, label: ast::Name<'s>) {
-        if let Some(earlier) = self.names.family_here(label.text) {
-            self.checker
-                .reports
-                .push(twice(label.text, label.span, earlier));
-        }
-        if let Some(Found::Symbol(Symbol::Label(block))) = self.names.find(label.text) {
+        if let Some(block) = self.names.label_here(label.text) {
             if self.current.is_some() {
                 self.span = label.span;
                 self.terminate(Terminator::Jump(block));
@@ -170,22 +165,8 @@ impl<'c, 's> Builder<'c, 's> {
         }
     }
 
-    fn loc(&mut self, loc: &ast::Loc<'_>) {
-        if let Some((file, line, _)) = loc.inlined_at
-            && !self.checker.is_location(file, line)
-        {
-            self.checker.reports.push(Diagnostic::error(
-                loc.span,
-                format!(
-                    "`inlined_at` names file {file}, line {line}, which no `.loc` before names"
-                ),
-            ));
-        }
-        self.location = self.checker.location(Location {
-            file: loc.file,
-            line: loc.line,
-            column: loc.column,
-        });
+    fn loc(&mut self, loc: &ast::Loc<'s>) {
+        self.location = self.checker.location(loc);
     }
 
     fn instruction(&mut self, instruction: &ast::Instruction<'s>) {

@@ -29,8 +29,24 @@ pub(super) enum Table {
 /// A table in a body.
 pub(super) fn body_table<'s>(builder: &mut Builder<'_, 's>, table: &CallTable<'s>) {
     let made = match &table.kind {
-        CallTableKind::BranchTargets(list) => Some(Table::Branches(targets(builder, list))),
-        CallTableKind::CallTargets(list) => call_targets(builder, list),
+        CallTableKind::BranchTargets(list) => {
+            let (reports, span) = (&mut builder.checker.reports, table.span);
+            let what = "`.branchtargets`";
+            builder
+                .checker
+                .target
+                .require(reports, what, span, (6, 0), 30);
+            Some(Table::Branches(targets(builder, list)))
+        }
+        CallTableKind::CallTargets(list) => {
+            let (reports, span) = (&mut builder.checker.reports, table.span);
+            let what = "`.calltargets`";
+            builder
+                .checker
+                .target
+                .require(reports, what, span, (2, 1), 20);
+            call_targets(builder, list)
+        }
         CallTableKind::Prototype { .. } => prototype(builder.checker, table),
     };
     let label = table.label;
@@ -350,7 +366,7 @@ fn emit(
     let callee = match who {
         Who::Function(id) => {
             builder.callees.insert(id);
-            if !defined(builder, id, parts.callee) {
+            if !ordinary(builder, id, parts.callee) {
                 return;
             }
             Callee::Direct(id)
@@ -392,23 +408,18 @@ const SYSTEM_CALLS: [&str; 6] = [
     "__nv_aligned_device_malloc",
 ];
 
-/// Whether a function can be called; if not, says why.
-fn defined(builder: &mut Builder<'_, '_>, id: FuncId, name: Name<'_>) -> bool {
+/// Whether a function is called as any other. Those of the driver are not, yet.
+fn ordinary(builder: &mut Builder<'_, '_>, id: FuncId, name: Name<'_>) -> bool {
     let info = &builder.checker.infos[id.index()];
     if info.linkage != "extern" {
         return true;
     }
     if SYSTEM_CALLS.contains(&name.text) {
         builder.unsupported(format!("call {}", name.text), "system calls", name.span);
-    } else {
-        let error = Diagnostic::error(
-            name.span,
-            format!("function `{}` is declared but defined nowhere", name.text),
-        )
-        .related(info.span, "declared here");
-        builder.report(error);
+        return false;
     }
-    false
+    builder.checker.called.entry(id).or_insert(name.span);
+    true
 }
 
 /// What is written as an argument or result.

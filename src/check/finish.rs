@@ -10,41 +10,83 @@ use crate::ir::{
     BasicBlock, FuncId, Function, FunctionKind, Inst, Kind, Operand, Param, ParamKind, Reg,
     RegClass, RegInfo, RelocationTarget, StackVar, Unsupported,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
 /// Loads that copies of parameters may take in a whole module: a short text can ask for much.
 pub(super) const MAX_PIECES: u32 = 1 << 18;
 
-/// Refuses functions that are declared and not defined, and addresses of such.
+/// Refuses functions that are declared and not defined, and uses of such; and labels that are missing.
 pub(super) fn undefined(checker: &mut Checker<'_>) {
     for index in 0..checker.functions.len() {
         let id = FuncId(index as u32);
         let function = &checker.functions[index];
         let info = &checker.infos[index];
-        let external = info.linkage == "extern";
         if function.defined || checker.aliases.contains_key(&id) {
             continue;
         }
-        if !external {
+        let name = &function.name;
+        let nowhere = format!("function `{name}` is declared but defined nowhere");
+        if info.linkage != "extern" {
+            checker.reports.push(Diagnostic::error(info.span, nowhere));
+            continue;
+        }
+        for span in [checker.called.get(&id), checker.addressed.get(&id)] {
+            if let Some(&span) = span {
+                checker.reports.push(
+                    Diagnostic::error(span, nowhere.clone()).related(info.span, "declared here"),
+                );
+            }
+        }
+    }
+    for (name, &span) in &checker.inlined {
+        if !checker.section_labels.contains(name) {
             checker.reports.push(Diagnostic::error(
-                info.span,
-                format!(
-                    "function `{}` is declared but defined nowhere",
-                    function.name
-                ),
+                span,
+                format!("`{name}` is no label of a `.section`"),
             ));
-        } else if let Some(&span) = checker.addressed.get(&id) {
-            checker.reports.push(
-                Diagnostic::error(
-                    span,
-                    format!(
-                        "the address of `{}`, which is defined nowhere",
-                        function.name
-                    ),
-                )
-                .related(info.span, "declared here"),
-            );
+        }
+    }
+}
+
+/// Follows aliases of aliases to the end. Refuses those that have none.
+pub(super) fn follow_aliases(checker: &mut Checker<'_>) {
+    let mut ids: Vec<FuncId> = checker.aliases.keys().copied().collect();
+    ids.sort_unstable();
+    let mut ends: FxHashMap<FuncId, Option<FuncId>> = FxHashMap::default();
+    for id in ids {
+        let mut path = Vec::new();
+        let mut on_path = FxHashSet::default();
+        let mut at = id;
+        let end = loop {
+            if let Some(&end) = ends.get(&at) {
+                break end;
+            }
+            if !on_path.insert(at) {
+                break None;
+            }
+            match checker.aliases.get(&at) {
+                Some(&(next, _)) => {
+                    path.push(at);
+                    at = next;
+                }
+                None => break checker.functions[at.index()].defined.then_some(at),
+            }
+        };
+        for id in path {
+            ends.insert(id, end);
+        }
+    }
+    for (id, (real, span)) in &mut checker.aliases {
+        match ends.get(id).copied().flatten() {
+            Some(end) => *real = end,
+            None => {
+                let name = &checker.functions[id.index()].name;
+                checker.reports.push(Diagnostic::error(
+                    *span,
+                    format!("`{name}` is an alias of no function that is defined"),
+                ));
+            }
         }
     }
 }
@@ -56,7 +98,7 @@ pub(super) fn aliases(checker: &mut Checker<'_>) {
     if aliases.is_empty() {
         return;
     }
-    let real = |id: FuncId| aliases.get(&id).copied().unwrap_or(id);
+    let real = |id: FuncId| aliases.get(&id).map_or(id, |(real, _)| *real);
     for function in &mut checker.functions {
         for inst in function.blocks.iter_mut().flat_map(|b| &mut b.insts) {
             match &mut inst.kind {
@@ -84,16 +126,12 @@ pub(super) fn aliases(checker: &mut Checker<'_>) {
         }
     }
     let mut pieces = MAX_PIECES;
-    let mut thunks: Vec<(FuncId, FuncId)> = aliases.iter().map(|(a, r)| (*a, *r)).collect();
-    thunks.sort_unstable();
-    for (alias, real) in thunks {
-        let signature = &checker.infos[alias.index()].signature;
-        forward(
-            &mut checker.functions[alias.index()],
-            signature,
-            real,
-            &mut pieces,
-        );
+    let mut ids: Vec<FuncId> = aliases.keys().copied().collect();
+    ids.sort_unstable();
+    for id in ids {
+        let signature = &checker.infos[id.index()].signature;
+        let function = &mut checker.functions[id.index()];
+        forward(function, signature, real(id), &mut pieces);
     }
 }
 

@@ -279,6 +279,11 @@ fn declare<'s>(
             "`{}` differs from its declaration: {what}",
             name.text
         ))
+    } else if checker.aliases.contains_key(&id) && function.body.is_some() {
+        Some(format!(
+            "`{}` is an alias and cannot have a body",
+            name.text
+        ))
     } else if info.noreturn != noreturn {
         Some(format!("`{}` is only once declared `.noreturn`", name.text))
     } else if !linkages_agree(&info.linkage, linkage) {
@@ -664,23 +669,25 @@ pub(super) fn alias<'s>(checker: &mut Checker<'s>, name: Name<'s>, target: Name<
         Diagnostic::error(name.span, format!("`{}` {message}", name.text))
     };
     let kernel = |id: FuncId| checker.functions[id.index()].kind == FunctionKind::Kernel;
-    let error = if kernel(alias) {
+    let error = if alias == real {
+        wrong(target, "is an alias of itself")
+    } else if kernel(alias) {
         wrong(name, "is a kernel and cannot be an alias")
     } else if kernel(real) {
         wrong(target, "is a kernel and cannot have an alias")
     } else if checker.functions[alias.index()].defined {
         wrong(name, "has a body and cannot be an alias")
-    } else if checker.aliases.contains_key(&alias) {
-        wrong(name, "is an alias already")
-    } else if !checker.functions[real.index()].defined {
-        wrong(target, "is not defined, and cannot have an alias")
+    } else if let Some(&(_, earlier)) = checker.aliases.get(&alias) {
+        wrong(name, "is an alias already").related(earlier, "made one here")
+    } else if checker.infos[real.index()].linkage == "weak" {
+        wrong(target, "is `.weak` and cannot have an alias")
     } else if let Some(what) = difference(
         &checker.infos[real.index()].signature,
         &checker.infos[alias.index()].signature,
     ) {
         wrong(name, &format!("differs from `{}`: {what}", target.text))
     } else {
-        checker.aliases.insert(alias, real);
+        checker.aliases.insert(alias, (real, name.span));
         return;
     };
     checker.reports.push(error);

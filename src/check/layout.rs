@@ -163,12 +163,17 @@ fn lay_out_kernel(
 ) {
     let mut end = 0u64;
     let mut used = 0u64;
+    let mut over = None;
     let mut align = u64::from(LEAST_ALIGN);
     let own = |id: VarId| known && matches!(users[id.index()], Users::One);
     for &id in vars {
         let variable = &checker.variables[id.index()];
         align = align.max(u64::from(variable.align));
+        let before = used;
         used = used.next_multiple_of(u64::from(variable.align)) + variable.size;
+        if used > MAX_SHARED && before <= MAX_SHARED {
+            over = Some((variable.name.clone(), variable.span));
+        }
         if !variable.dynamic && !own(id) {
             end = end.max(variable.offset + variable.size);
         }
@@ -189,14 +194,17 @@ fn lay_out_kernel(
         ));
         return;
     };
-    if used > MAX_SHARED {
-        checker.reports.push(Diagnostic::error(
-            function.span,
-            format!(
-                "kernel `{}` takes {used} bytes of shared memory, {MAX_SHARED} are the most",
-                function.name
-            ),
-        ));
+    if let Some((name, span)) = over {
+        checker.reports.push(
+            Diagnostic::error(
+                span,
+                format!(
+                    "with `{name}`, kernel `{}` takes {used} bytes of shared memory: {MAX_SHARED} are the most",
+                    function.name
+                ),
+            )
+            .related(function.span, "the kernel"),
+        );
     }
     function.shared_bytes = bytes;
 }
@@ -216,7 +224,7 @@ fn reachable(checker: &Checker<'_>, kernel: FuncId, steps: &mut usize) -> Option
         }
         vars.extend(info.shared.iter().copied());
         let mut next: Vec<FuncId> = info.callees.iter().copied().collect();
-        if let Some(real) = checker.aliases.get(&id) {
+        if let Some((real, _)) = checker.aliases.get(&id) {
             next.push(*real);
         }
         if info.indirect && !std::mem::replace(&mut indirect, true) {

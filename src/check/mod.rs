@@ -59,6 +59,7 @@ pub(crate) fn check(
     let mut checker = Checker::new(source, reports, target);
     checker.items(items);
     finish::undefined(&mut checker);
+    finish::follow_aliases(&mut checker);
     let (global_bytes, const_bytes) = layout::memory(&mut checker);
     layout::shared(&mut checker);
     finish::aliases(&mut checker);

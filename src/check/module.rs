@@ -69,16 +69,20 @@ pub(super) struct Checker<'s> {
     pub infos: Vec<Info>,
     pub variables: Vec<ir::Variable>,
     pub tables: Vec<Table>,
-    /// Functions whose address an initialiser takes.
+    /// Functions whose address is taken, and where first.
     pub addressed: FxHashMap<FuncId, Span>,
+    /// Functions that are called and declared `.extern`.
+    pub called: FxHashMap<FuncId, Span>,
     /// What aliases stand for.
-    pub aliases: FxHashMap<FuncId, FuncId>,
+    pub aliases: FxHashMap<FuncId, (FuncId, Span)>,
     /// Bytes of all initialisers.
     pub initialised: u64,
     pub files: Vec<ir::SourceFile>,
     pub locations: Vec<ir::Location>,
     located: FxHashMap<ir::Location, u32>,
-    lines: FxHashSet<(u32, u32)>,
+    /// Labels that `function_name` of `.loc` names, and those that sections have.
+    pub inlined: FxHashMap<&'s str, Span>,
+    pub section_labels: FxHashSet<&'s str>,
     file_spans: FxHashMap<u32, Span>,
 }
 
@@ -94,12 +98,14 @@ impl<'s> Checker<'s> {
             variables: Vec::new(),
             tables: Vec::new(),
             addressed: FxHashMap::default(),
+            called: FxHashMap::default(),
             aliases: FxHashMap::default(),
             initialised: 0,
             files: Vec::new(),
             locations: Vec::new(),
             located: FxHashMap::default(),
-            lines: FxHashSet::default(),
+            inlined: FxHashMap::default(),
+            section_labels: FxHashSet::default(),
             file_spans: FxHashMap::default(),
         }
     }
@@ -125,7 +131,10 @@ impl<'s> Checker<'s> {
                     functions::alias(self, *name, *target, *span);
                 }
                 Item::File(file) => self.file(file),
-                Item::Section(_) => {}
+                Item::Section(section) => {
+                    self.section_labels
+                        .extend(section_labels(section.text.text));
+                }
                 Item::Pragma(pragma) => self.pragma(pragma),
             }
         }
@@ -195,8 +204,26 @@ impl<'s> Checker<'s> {
     }
 
     /// The index of a place in the source that the text was compiled from.
-    pub(super) fn location(&mut self, location: ir::Location) -> u32 {
-        self.lines.insert((location.file, location.line));
+    pub(super) fn location(&mut self, loc: &ast::Loc<'s>) -> u32 {
+        if let Some((name, _)) = loc.function {
+            self.inlined.entry(name.text).or_insert(name.span);
+        }
+        if let Some((file, line, column)) = loc.inlined_at {
+            let place = ir::Location { file, line, column };
+            if !self.located.contains_key(&place) {
+                self.reports.push(Diagnostic::error(
+                    loc.span,
+                    format!(
+                        "`inlined_at {file} {line} {column}`: no `.loc` before names that place"
+                    ),
+                ));
+            }
+        }
+        let location = ir::Location {
+            file: loc.file,
+            line: loc.line,
+            column: loc.column,
+        };
         *self.located.entry(location).or_insert_with(|| {
             self.locations.push(location);
             (self.locations.len() - 1) as u32
@@ -204,11 +231,12 @@ impl<'s> Checker<'s> {
     }
 }
 
-impl Checker<'_> {
-    /// Whether a `.loc` so far names this line.
-    pub(super) fn is_location(&self, file: u32, line: u32) -> bool {
-        self.lines.contains(&(file, line))
-    }
+/// The labels of a section of debugging information: each word before a colon.
+fn section_labels(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().filter_map(|word| {
+        let (label, _) = word.split_once(':')?;
+        (!label.is_empty()).then_some(label)
+    })
 }
 
 /// Whether a module may carry this pragma.

@@ -6,6 +6,7 @@
 
 use super::context::{DeclTy, Symbol};
 use crate::diag::Span;
+use crate::ir::Block;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -134,16 +135,22 @@ impl<'s> Names<'s> {
             .and_then(|entries| entries.last())
             .filter(|e| e.depth == depth)
             .map(|e| e.span)
-            .or_else(|| self.family_here(name))
+            .or_else(|| {
+                splits(name).find_map(|(prefix, number)| {
+                    let family = self.families.get(prefix)?.last()?;
+                    (family.depth == depth && number < family.count).then_some(family.span)
+                })
+            })
     }
 
-    /// Where the innermost scope declares a family that the name is a member of.
-    pub(super) fn family_here(&self, name: &str) -> Option<Span> {
-        let depth = self.depth();
-        splits(name).find_map(|(prefix, number)| {
-            let family = self.families.get(prefix)?.last()?;
-            (family.depth == depth && number < family.count).then_some(family.span)
-        })
+    /// The block of a label that the innermost scope declares. A family that has the name as a member hides the label
+    /// from everything else.
+    pub(super) fn label_here(&self, name: &str) -> Option<Block> {
+        let entry = self.names.get(name)?.last()?;
+        match entry.local {
+            Local::Is(Symbol::Label(block)) if entry.depth == self.depth() => Some(block),
+            Local::Is(_) | Local::Unused(..) => None,
+        }
     }
 
     /// Declares a name in the innermost scope.

@@ -375,7 +375,17 @@ impl<'c, 's> Builder<'c, 's> {
                     self.note_access(var, true);
                 }
             }
-            Kind::AddressOf(AddressOf { var, .. }) => self.note_var(*var),
+            Kind::AddressOf(AddressOf { var, .. }) => {
+                if let Var::Frame(index) = *var {
+                    let name = &self.frame[index as usize].name;
+                    let error = Diagnostic::error(
+                        self.span,
+                        format!("`{name}` is the parameter of a call and has no address"),
+                    );
+                    self.checker.reports.push(error);
+                }
+                self.note_var(*var);
+            }
             Kind::FunctionAddress { function, .. } => {
                 let function = *function;
                 self.callees.insert(function);

@@ -169,6 +169,9 @@ fn binary(
     let is_float = |c| matches!(c, Constant::F32(_) | Constant::F64(_));
     if is_float(lhs) || is_float(rhs) {
         let (a, b) = (float(lhs, lhs_span)?, float(rhs, rhs_span)?);
+        if op == BinaryOp::Div && b == 0.0 {
+            return Err(division_by_zero(rhs_span));
+        }
         return float_binary(op, a, b).ok_or_else(|| {
             Diagnostic::error(
                 lhs_span.to(rhs_span),
@@ -190,10 +193,7 @@ fn binary(
         BinaryOp::Mul => converted(a.wrapping_mul(b)),
         BinaryOp::Add => converted(a.wrapping_add(b)),
         BinaryOp::Sub => converted(a.wrapping_sub(b)),
-        BinaryOp::Div | BinaryOp::Rem if b == 0 => Err(Diagnostic::error(
-            rhs_span,
-            "division by zero in a constant expression",
-        )),
+        BinaryOp::Div | BinaryOp::Rem if b == 0 => Err(division_by_zero(rhs_span)),
         BinaryOp::Div if unsigned => converted(a / b),
         BinaryOp::Div => converted((a as i64).checked_div(b as i64).unwrap_or(0) as u64),
         BinaryOp::Rem => Ok(Constant::signed((a % b) as i64)),
@@ -230,6 +230,10 @@ fn binary(
         BinaryOp::LogicalAnd => Ok(Constant::truth(a != 0 && b != 0)),
         BinaryOp::LogicalOr => Ok(Constant::truth(a != 0 || b != 0)),
     }
+}
+
+fn division_by_zero(divisor: Span) -> Diagnostic {
+    Diagnostic::error(divisor, "division by zero in a constant expression")
 }
 
 /// `None` for an operator that floating-point constants do not have.
@@ -348,7 +352,9 @@ mod tests {
 
     #[test]
     fn division_by_zero_is_an_error_at_the_divisor() {
-        let err = evaluate(&bin(BinaryOp::Div, int(7), int(0))).unwrap_err();
-        assert!(err.message.contains("division by zero"));
+        for (one, zero) in [(int(7), int(0)), (float(7.0), float(-0.0))] {
+            let err = evaluate(&bin(BinaryOp::Div, one, zero)).unwrap_err();
+            assert!(err.message.contains("division by zero"));
+        }
     }
 }

@@ -177,6 +177,9 @@ fn judge(accept: bool, lacking: Option<String>, verdict: Verdict) -> Outcome {
             Some(family) => skipped(family),
             None => Outcome::failed("accepted", format!("refused: {message}")),
         },
+        (_, Verdict::RefusedElsewhere(_)) if lacking.is_some() => {
+            skipped(lacking.unwrap_or_default())
+        }
         (true, Verdict::RefusedElsewhere(message)) => Outcome::failed(
             "accepted",
             format!("refused before the statement: {message}"),

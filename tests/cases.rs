@@ -1,0 +1,7 @@
+//! Launch cases for what is often got wrong, each file a test, in both engines.
+
+mod support;
+
+fn main() -> std::process::ExitCode {
+    support::run("cases", support::LATER)
+}

@@ -1,0 +1,7 @@
+//! Kernels as compilers and people wrote them, with their exact launches, each a test, in both engines.
+
+mod support;
+
+fn main() -> std::process::ExitCode {
+    support::run("corpus", support::LATER)
+}

@@ -6,6 +6,7 @@ mod check;
 mod dump;
 mod error;
 mod eval;
+mod isa;
 mod out;
 mod run;
 mod test;
@@ -43,6 +44,8 @@ enum Command {
     Eval(eval::Args),
     /// Show a stage of the route from text to machine code
     Dump(dump::Args),
+    /// List the supported instructions, or all forms of one
+    Isa(isa::Args),
     /// Measure launches (not built yet)
     #[command(hide = true)]
     Bench(Later),
@@ -155,6 +158,7 @@ fn dispatch(command: Command, out: &mut Out) -> Result<(), Failure> {
         Command::Check(args) => check::run(&args, out),
         Command::Eval(args) => eval::run(&args, out),
         Command::Dump(args) => dump::run(&args, out),
+        Command::Isa(args) => isa::run(&args, out),
         Command::Bench(_) => Err(Failure::not_yet(
             "`ptxlift bench`",
             "see `ptxlift run --repeat`",

@@ -199,10 +199,13 @@ fn judge(accept: bool, lacking: Option<String>, verdict: Verdict) -> Outcome {
             Some(family) => skipped(family),
             None => Outcome::Passed,
         },
-        (false, Verdict::RefusedElsewhere(message)) => Outcome::failed(
-            "refused at the statement",
-            format!("refused before it: {message}"),
-        ),
+        (false, Verdict::RefusedElsewhere(message)) => match lacking {
+            Some(family) => skipped(family),
+            None => Outcome::failed(
+                "refused at the statement",
+                format!("refused before it: {message}"),
+            ),
+        },
     }
 }
 
@@ -386,6 +389,8 @@ mod tests {
         assert!(skips(judge(true, float(), refused())));
         assert!(skips(judge(false, float(), refused())));
         assert!(skips(judge(false, float(), lacks())));
+        let elsewhere = Verdict::RefusedElsewhere("x".into());
+        assert!(skips(judge(false, float(), elsewhere)));
         assert!(skips(judge(true, None, lacks())));
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::isa::lacking_family;
 
+use crate::isa::{self, Selection};
+
 /// The mnemonic of the first instruction of a statement, for summaries; `(directive)` if there is none.
 pub(super) fn mnemonic(statement: &str) -> String {
     instructions(statement)
@@ -69,6 +71,18 @@ mod tests {
         ] {
             assert_eq!(lacking(text).as_deref(), family, "{text}");
         }
+    }
+
+    #[test]
+    fn forms_are_judged_by_mnemonic_and_types() {
+        let float = Some("floating point".to_string());
+        assert_eq!(lacking("add.rn.f32 %r0, %r1, %r2;"), float);
+        assert_eq!(lacking("setp.eq.f32 %p0, %r0, %r1;"), float);
+        assert_eq!(lacking("add.u32 %r0, %r1, %r2;"), None);
+        assert_eq!(lacking("mov.f32 %r0, %r1;"), None);
+        assert_eq!(lacking("add.b8 %r0, %r1, %r2;"), None);
+        assert_eq!(lacking("L: bar.sync 0;"), Some("barriers".to_string()));
+        assert_eq!(lacking("frobnicate;"), None);
     }
 
     #[test]

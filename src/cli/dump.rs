@@ -55,10 +55,10 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         Stage::Ir => {
             let module = Module::parse_named(name, text)?;
             let mut text = String::new();
-            for function in &module.ir().functions {
+            for (index, function) in module.ir().functions.iter().enumerate() {
                 let wanted = args.kernel.as_ref().is_none_or(|k| *k == function.name);
                 if wanted && function.defined {
-                    text.push_str(&format!("{function:#?}\n"));
+                    text.push_str(&format!("{}\n", module.ir().display(index)));
                 }
             }
             if text.is_empty() {

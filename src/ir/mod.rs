@@ -18,6 +18,7 @@ mod inst;
 pub mod integer;
 pub mod memory;
 mod module;
+mod print;
 mod special;
 mod types;
 pub mod verify;

@@ -33,9 +33,13 @@ pub(super) fn branch_indexed<'s>(
     instruction: &Instruction<'s>,
     guard: Option<Guard>,
 ) {
-    if !instruction.modifiers.iter().any(|m| m.text == "idx") {
+    if instruction
+        .modifiers
+        .first()
+        .is_none_or(|m| m.text != "idx")
+    {
         builder.report(
-            Diagnostic::error(instruction.mnemonic.span, "`brx` without `.idx`")
+            Diagnostic::error(instruction.mnemonic.span, "`brx` without `.idx` behind it")
                 .hint("write `brx.idx`"),
         );
         return;

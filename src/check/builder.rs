@@ -407,15 +407,7 @@ impl<'c, 's> Builder<'c, 's> {
         if variable.space == Space::Shared {
             self.shared.insert(id);
         } else if variable.size == 0 {
-            let error = Diagnostic::error(
-                self.span,
-                format!(
-                    "`{}` is declared `.extern` without a size, and defined nowhere",
-                    variable.name
-                ),
-            )
-            .related(variable.span, "declared here");
-            self.checker.reports.push(error);
+            self.checker.open_uses.entry(id).or_insert(self.span);
         }
     }
 

@@ -148,7 +148,11 @@ impl Spec {
 }
 
 /// Reads type, vector size and alignment of a declaration; textures are the caller's.
-pub(super) fn spec(variable: &Variable<'_>, reports: &mut Reports) -> Option<Spec> {
+pub(super) fn spec(
+    variable: &Variable<'_>,
+    target: &Target,
+    reports: &mut Reports,
+) -> Option<Spec> {
     let word = variable.ty?;
     let Some(ty) = DeclTy::of(word.text) else {
         let message = if is_instruction_type(word.text) {
@@ -162,6 +166,9 @@ pub(super) fn spec(variable: &Variable<'_>, reports: &mut Reports) -> Option<Spe
         reports.push(Diagnostic::error(word.span, message));
         return None;
     };
+    if ty.bits == 128 {
+        target.require(reports, "`.b128`", word.span, (8, 3), 70);
+    }
     let lanes = match variable.vector {
         None => 1,
         Some(vector) => {
@@ -365,6 +372,7 @@ pub(super) fn parameter(
         return None;
     }
     if let Some(ptr) = &variable.ptr {
+        target.require(reports, "`.ptr`", ptr.span, (2, 2), 0);
         pointer(ptr, owner, reports)?;
     }
     let word = variable.ty?;
@@ -383,7 +391,7 @@ pub(super) fn parameter(
         opaque_parameter(word, owner, register, target, reports)?;
         return Some(shape(None, 1, None, false, 8, 8));
     }
-    let spec = spec(variable, reports)?;
+    let spec = spec(variable, target, reports)?;
     if !register && (spec.lanes > 1 || spec.ty.kind == DeclKind::PackedFloat) {
         reports.push(Diagnostic::error(
             word.span,
@@ -397,6 +405,16 @@ pub(super) fn parameter(
     if !register && spec.ty.kind == DeclKind::Pred {
         reports.push(predicate_in_memory(name));
         return None;
+    }
+    match (owner, register) {
+        (Owner::Kernel, _) => {
+            target.require(reports, "a list of parameters", variable.span, (1, 4), 0);
+        }
+        (Owner::Device | Owner::Prototype, false) => {
+            let what = "`.param` of a function";
+            target.require(reports, what, variable.space.span, (2, 0), 20);
+        }
+        (Owner::Device | Owner::Prototype, true) => {}
     }
     if register && !declarator.dims.is_empty() {
         reports.push(Diagnostic::error(

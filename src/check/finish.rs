@@ -39,6 +39,19 @@ pub(super) fn undefined(checker: &mut Checker<'_>) {
             }
         }
     }
+    for (id, &span) in &checker.open_uses {
+        let variable = &checker.variables[id.index()];
+        if variable.size == 0 && !variable.dynamic {
+            let name = &variable.name;
+            checker.reports.push(
+                Diagnostic::error(
+                    span,
+                    format!("`{name}` is declared `.extern` without a size, and defined nowhere"),
+                )
+                .related(variable.span, "declared here"),
+            );
+        }
+    }
     for (name, &span) in &checker.inlined {
         if !checker.section_labels.contains(name) {
             checker.reports.push(Diagnostic::error(

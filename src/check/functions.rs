@@ -140,6 +140,11 @@ pub(super) fn function<'s>(checker: &mut Checker<'s>, function: &ast::Function<'
             "`.common` is for `.global` variables",
         ));
     }
+    if let Some(word) = linkage.filter(|word| word.text == "weak") {
+        checker
+            .target
+            .require(&mut checker.reports, "`.weak`", word.span, (3, 1), 0);
+    }
     if let (FunctionKind::Kernel, Some(result)) = (kind, function.returns.first()) {
         checker
             .reports
@@ -162,7 +167,7 @@ pub(super) fn function<'s>(checker: &mut Checker<'s>, function: &ast::Function<'
     let Some(id) = declare(checker, function, kind, signature) else {
         return;
     };
-    let noreturn = directives(checker, id, function, kind);
+    let noreturn = directives(checker, id, function);
     checker.infos[id.index()].noreturn |= noreturn;
     if kind == FunctionKind::Kernel {
         parameter_space(checker, id, name);
@@ -399,13 +404,7 @@ fn dimensions(checker: &mut Checker<'_>, directive: &Directive<'_>) -> Option<[u
 }
 
 /// `.maxntid` and the others of a function. Gives whether `.noreturn` is among them.
-fn directives(
-    checker: &mut Checker<'_>,
-    id: FuncId,
-    function: &ast::Function<'_>,
-    kind: FunctionKind,
-) -> bool {
-    let kernel = kind == FunctionKind::Kernel;
+fn directives(checker: &mut Checker<'_>, id: FuncId, function: &ast::Function<'_>) -> bool {
     let mut threads = ThreadLimits::default();
     let mut noreturn = false;
     let find = |word: &str| function.directives.iter().find(|d| d.name.text == word);
@@ -413,24 +412,11 @@ fn directives(
     for directive in &function.directives {
         let name = directive.name;
         let what = format!("`.{}`", name.text);
-        let for_kernels = !matches!(
-            name.text,
-            "noreturn" | "abi_preserve" | "abi_preserve_control"
-        );
-        if for_kernels != kernel {
-            checker.reports.push(Diagnostic::error(
-                name.span,
-                format!(
-                    "{what} is for {}",
-                    if for_kernels { "kernels" } else { "functions" }
-                ),
-            ));
-            continue;
-        }
         let (version, number) = match name.text {
             "maxntid" | "maxnreg" | "maxnctapersm" => ((1, 3), 0),
             "minnctapersm" | "pragma" => ((2, 0), 0),
             "reqntid" => ((2, 1), 0),
+            "local_maxnreg" => ((8, 8), 0),
             "noreturn" => ((6, 4), 30),
             "reqnctapercluster" | "explicitcluster" | "maxclusterrank" => ((7, 8), 90),
             "blocksareclusters" => ((9, 0), 90),
@@ -443,7 +429,7 @@ fn directives(
         match name.text {
             "maxntid" => threads.max = dimensions(checker, directive).or(threads.max),
             "reqntid" => threads.required = dimensions(checker, directive).or(threads.required),
-            "maxnreg" | "minnctapersm" => {
+            "maxnreg" | "local_maxnreg" | "minnctapersm" => {
                 positive(checker, directive, 0);
             }
             "maxnctapersm" if checker.target.version >= (2, 1) => {
@@ -532,14 +518,7 @@ pub(super) fn abi_directives(checker: &mut Checker<'_>, directives: &[Directive<
         let name = directive.name;
         let (version, number) = match name.text {
             "noreturn" => ((6, 4), 30),
-            "abi_preserve" | "abi_preserve_control" => ((9, 0), 80),
-            _ => {
-                checker.reports.push(Diagnostic::error(
-                    name.span,
-                    format!("`.{}` is not for prototypes", name.text),
-                ));
-                continue;
-            }
+            _ => ((9, 0), 80),
         };
         let what = format!("`.{}`", name.text);
         checker

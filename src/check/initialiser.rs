@@ -7,7 +7,7 @@ use super::module::Checker;
 use super::scope::{Found, Names};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::memory::{Space, Var};
-use crate::ir::{Init as Contents, Relocation, RelocationTarget, VarId};
+use crate::ir::{FunctionKind, Init as Contents, Relocation, RelocationTarget, VarId};
 use crate::syntax::ast::{BinaryOp, Expr, Init};
 
 /// Bytes of all initial contents of a module: a short text can ask for much (`x[2][1000000000] = {{1}, {2}}`).
@@ -181,6 +181,13 @@ impl<'s> Writer<'_, 's> {
         Ok(())
     }
 
+    fn require(&mut self, what: &str, span: Span, version: (u32, u32), number: u32) {
+        let checker = &mut *self.checker;
+        checker
+            .target
+            .require(&mut checker.reports, what, span, version, number);
+    }
+
     fn symbol(&mut self, name: &str) -> Option<Symbol> {
         if let Some(names) = &mut self.names {
             match names.find(name) {
@@ -229,8 +236,25 @@ impl<'s> Writer<'_, 's> {
                 var: Var::Module(id),
                 space: Space::Global | Space::Const,
                 ..
-            }) => RelocationTarget::Variable(id),
+            }) => {
+                self.checker.open_uses.entry(id).or_insert(address.span);
+                let (what, version) = match (masked, address.generic) {
+                    (true, _) => ("a mask on an address", (7, 1)),
+                    (false, true) => ("`generic`", (3, 1)),
+                    (false, false) => ("an address as initial value", (2, 1)),
+                };
+                self.require(what, whole, version, 0);
+                RelocationTarget::Variable(id)
+            }
             Some(Symbol::Function(id)) => {
+                match self.checker.functions[id.index()].kind {
+                    FunctionKind::Kernel => {
+                        self.require("a kernel as initial value", whole, (3, 1), 35);
+                    }
+                    FunctionKind::Device => {
+                        self.require("a function as initial value", whole, (2, 1), 20);
+                    }
+                }
                 if address.generic || address.addend.is_some() {
                     return Err(wrong(
                         whole,

@@ -71,6 +71,8 @@ pub(super) struct Checker<'s> {
     pub tables: Vec<Table>,
     /// Functions whose address is taken, and where first.
     pub addressed: FxHashMap<FuncId, Span>,
+    /// Variables of open size that are named, and where first: they must turn out to have one.
+    pub open_uses: FxHashMap<VarId, Span>,
     /// Functions that are called and declared `.extern`.
     pub called: FxHashMap<FuncId, Span>,
     /// What aliases stand for.
@@ -98,6 +100,7 @@ impl<'s> Checker<'s> {
             variables: Vec::new(),
             tables: Vec::new(),
             addressed: FxHashMap::default(),
+            open_uses: FxHashMap::default(),
             called: FxHashMap::default(),
             aliases: FxHashMap::default(),
             initialised: 0,

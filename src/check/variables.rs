@@ -23,10 +23,7 @@ pub(super) fn module_variable<'s>(checker: &mut Checker<'s>, variable: &Variable
         "const" => Space::Const,
         "shared" => Space::Shared,
         "tex" => {
-            checker.reports.push(
-                Diagnostic::error(variable.space.span, "`.tex` was withdrawn in PTX 1.5")
-                    .hint("write `.global .texref`"),
-            );
+            texture(checker, variable);
             return;
         }
         other => {
@@ -137,7 +134,7 @@ fn declaration<'a>(
         return None;
     }
     attributes(checker, &variable.attributes, space);
-    let spec = decls::spec(variable, &mut checker.reports)?;
+    let spec = decls::spec(variable, &checker.target, &mut checker.reports)?;
     if spec.ty.kind == DeclKind::Pred {
         let name = variable.declarators.first()?.name;
         checker.reports.push(predicate_in_memory(name));
@@ -156,13 +153,20 @@ fn linkage(checker: &mut Checker<'_>, variable: &Variable<'_>) -> Option<Linkage
     let Some(word) = variable.linkage.first() else {
         return Some(Linkage::None);
     };
+    let (target, reports) = (&checker.target, &mut checker.reports);
     Some(match word.text {
         "extern" => Linkage::Extern,
         "visible" => Linkage::Visible,
-        "weak" => Linkage::Weak,
-        _ if variable.space.text == "global" => Linkage::Common,
+        "weak" => {
+            target.require(reports, "`.weak`", word.span, (3, 1), 0);
+            Linkage::Weak
+        }
+        _ if variable.space.text == "global" => {
+            target.require(reports, "`.common`", word.span, (5, 0), 20);
+            Linkage::Common
+        }
         _ => {
-            checker.reports.push(Diagnostic::error(
+            reports.push(Diagnostic::error(
                 word.span,
                 "`.common` is for `.global` variables",
             ));
@@ -220,10 +224,39 @@ fn opaque<'s>(checker: &mut Checker<'s>, variable: &Variable<'s>, word: Name<'s>
         );
         return;
     }
+    let what = format!("`.{}`", word.text);
+    checker
+        .target
+        .require(&mut checker.reports, &what, word.span, (1, 5), 0);
+    declare_opaque(checker, variable);
+}
+
+fn declare_opaque<'s>(checker: &mut Checker<'s>, variable: &Variable<'s>) {
     for declarator in &variable.declarators {
         let name = declarator.name;
         checker.declare(name.text.into(), name.span, Global::Opaque);
     }
+}
+
+/// `.tex .u32 name;`, the textures of PTX before 1.5.
+fn texture<'s>(checker: &mut Checker<'s>, variable: &Variable<'s>) {
+    if checker.target.version >= (1, 5) {
+        checker.reports.push(
+            Diagnostic::error(variable.space.span, "`.tex` was withdrawn in PTX 1.5")
+                .hint("write `.global .texref`"),
+        );
+        return;
+    }
+    let word = variable.ty.map_or("", |ty| ty.text);
+    let array = variable.declarators.iter().find(|d| !d.dims.is_empty());
+    if !matches!(word, "u32" | "u64") || array.is_some() {
+        checker.reports.push(Diagnostic::error(
+            array.map_or(variable.span, |d| d.name.span),
+            "a texture is a single `.u32` or `.u64`",
+        ));
+        return;
+    }
+    declare_opaque(checker, variable);
 }
 
 /// Declares a variable, in the function's names if these are given.
@@ -266,37 +299,39 @@ fn one<'s>(
     let Some(mut dims) = decls::dims(declarator, &mut checker.reports) else {
         return;
     };
-    if let Some(init) = &declarator.init {
+    let mut init = declarator.init.as_ref();
+    if let Some(value) = init {
         if space == Space::Shared || linkage == Linkage::Extern {
             let what = match space {
                 Space::Shared => "`.shared`",
                 _ => "`.extern`",
             };
             checker.reports.push(Diagnostic::error(
-                initialiser::span(init),
+                initialiser::span(value),
                 format!("{what} variables cannot have initial contents"),
             ));
-            return;
-        }
-        if let Some(first) = dims.first_mut()
+            init = None;
+        } else if let Some(first) = dims.first_mut()
             && first.is_none()
         {
-            *first = Some(initialiser::count(init));
+            *first = Some(initialiser::count(value));
         }
     }
     let open = dims.iter().any(|d| d.unwrap_or(0) == 0);
     let dynamic = space == Space::Shared && linkage == Linkage::Extern && open;
+    // What is refused is declared all the same, so that its uses are not refused as well.
+    let mut size = decls::size(spec, &dims).filter(|&size| size <= MAX_BYTES);
     if open && !dynamic && (linkage != Linkage::Extern || space == Space::Const) {
         checker.reports.push(no_size(declarator));
-        return;
-    }
-    let Some(size) = decls::size(spec, &dims).filter(|&size| size <= MAX_BYTES) else {
+        (size, init) = (Some(1), None);
+    } else if size.is_none() {
         checker.reports.push(
             Diagnostic::error(name.span, format!("`{}` is too large", name.text))
                 .label(format!("at most {MAX_BYTES} bytes are taken")),
         );
-        return;
-    };
+        init = None;
+    }
+    let size = size.unwrap_or(1);
     let variable = |text: &str| ir::Variable {
         name: text.to_string(),
         span: name.span,
@@ -361,7 +396,7 @@ fn one<'s>(
             checker.variables[earlier.index()] = variable(name.text);
             let made = Global::Variable(earlier, spec.ty, !dims.is_empty());
             checker.names.insert(name.text.into(), (made, name.span));
-            if let Some(init) = &declarator.init {
+            if let Some(init) = init {
                 initialiser::initialise(checker, None, earlier, spec, &dims, init);
             }
             return;
@@ -375,7 +410,7 @@ fn one<'s>(
         name.text.into(),
         name.span,
         &made(id),
-    ) && let Some(init) = &declarator.init
+    ) && let Some(init) = init
     {
         initialiser::initialise(checker, names, id, spec, &dims, init);
     }
@@ -403,7 +438,8 @@ fn registers<'s>(builder: &mut Builder<'_, 's>, variable: &Variable<'s>) {
         ));
         return;
     }
-    let Some(spec) = decls::spec(variable, &mut builder.checker.reports) else {
+    let checker = &mut *builder.checker;
+    let Some(spec) = decls::spec(variable, &checker.target, &mut checker.reports) else {
         return;
     };
     for declarator in &variable.declarators {
@@ -461,7 +497,7 @@ fn stack<'s>(builder: &mut Builder<'_, 's>, variable: &Variable<'s>, local: bool
         ));
         return;
     }
-    let Some(spec) = decls::spec(variable, reports) else {
+    let Some(spec) = decls::spec(variable, &builder.checker.target, reports) else {
         return;
     };
     for declarator in &variable.declarators {
@@ -496,27 +532,28 @@ fn stack<'s>(builder: &mut Builder<'_, 's>, variable: &Variable<'s>, local: bool
                 initialiser::span(init),
                 format!("`.{word}` variables cannot have initial contents"),
             ));
-            continue;
         }
         let Some(dims) = decls::dims(declarator, reports) else {
             continue;
         };
-        if dims.iter().any(|d| d.unwrap_or(0) == 0) {
+        // What is refused is declared all the same, so that its uses are not refused as well.
+        let open = dims.iter().any(|d| d.unwrap_or(0) == 0);
+        if open {
             reports.push(no_size(declarator));
-            continue;
         }
         let most = if local {
             MAX_LOCAL_BYTES
         } else {
             MAX_FRAME_BYTES
         };
-        let Some(size) = decls::size(spec, &dims).filter(|&size| size <= most) else {
+        let size = decls::size(spec, &dims).filter(|&size| size <= most);
+        if size.is_none() {
             reports.push(
                 Diagnostic::error(name.span, format!("`{}` is too large", name.text))
                     .label(format!("at most {most} bytes are taken")),
             );
-            continue;
-        };
+        }
+        let size = size.unwrap_or(1).max(1);
         let count = match declarator.range {
             None => 1,
             Some((count, span)) if count > MAX_FAMILY => {

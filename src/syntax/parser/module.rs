@@ -19,7 +19,10 @@ pub(super) enum Owner {
 fn directive_arity(owner: Owner, word: &str) -> Option<(usize, usize)> {
     Some(match (owner, word) {
         (Owner::Kernel, "maxntid" | "reqntid" | "reqnctapercluster") => (1, 3),
-        (Owner::Kernel, "maxnreg" | "minnctapersm" | "maxnctapersm" | "maxclusterrank") => (1, 1),
+        (
+            Owner::Kernel,
+            "maxnreg" | "local_maxnreg" | "minnctapersm" | "maxnctapersm" | "maxclusterrank",
+        ) => (1, 1),
         (Owner::Kernel, "explicitcluster" | "blocksareclusters") => (0, 0),
         (Owner::Function | Owner::Prototype, "noreturn") => (0, 0),
         (Owner::Function | Owner::Prototype, "abi_preserve" | "abi_preserve_control") => (1, 1),

@@ -1,0 +1,116 @@
+//! From IR to a plan for native code: control flow, values, provenance of addresses, facts about calls.
+//!
+//! A kernel without suspension points is one region: its threads run one after another, each to its end, in a loop
+//! around the body. [`ModulePlan`] says which functions can be compiled and what is known of them; each has a
+//! [`FunctionPlan`].
+
+pub mod access;
+mod cfg;
+mod dump;
+pub mod facts;
+mod names;
+mod provenance;
+mod runs;
+mod ssa;
+
+pub use cfg::Cfg;
+pub use facts::{Absent, Facts};
+pub use names::{Name, Names, register_class};
+pub use provenance::{Provenance, Root};
+pub use runs::Run;
+pub use ssa::Ssa;
+
+use crate::ir::{Block, FuncId, Function, Module};
+
+/// The plan of a function.
+#[derive(Debug)]
+pub struct FunctionPlan {
+    /// Control flow.
+    pub cfg: Cfg,
+    /// What holds values.
+    pub names: Names,
+    /// Where values meet.
+    pub ssa: Ssa,
+    /// Where addresses come from.
+    pub provenance: Provenance,
+    /// Accesses that are checked together, by block.
+    pub runs: Vec<Vec<Run>>,
+}
+
+impl FunctionPlan {
+    /// Of a function with a body.
+    ///
+    /// # Errors
+    /// One that is too large or too tangled.
+    pub fn new(module: &Module, function: &Function) -> Result<Self, Absent> {
+        let cfg = Cfg::new(function);
+        let names = Names::new(function);
+        let ssa = Ssa::new(function, &cfg, &names).ok_or(Absent::TooLarge {
+            what: "places where values meet",
+            count: ssa::LIMIT as u64 + 1,
+            limit: ssa::LIMIT as u64,
+        })?;
+        let provenance = Provenance::new(module, function, &names);
+        let runs = function
+            .blocks
+            .iter()
+            .map(|b| runs::runs(module, function, &names, &provenance, b))
+            .collect();
+        Ok(FunctionPlan {
+            cfg,
+            names,
+            ssa,
+            provenance,
+            runs,
+        })
+    }
+
+    /// The runs of a block.
+    pub fn runs(&self, block: Block) -> &[Run] {
+        &self.runs[block.index()]
+    }
+}
+
+/// The plan of a module.
+#[derive(Debug)]
+pub struct ModulePlan {
+    /// The plans of functions that can be compiled.
+    pub functions: Vec<Option<FunctionPlan>>,
+    /// Why the others cannot.
+    pub absent: Vec<Option<Absent>>,
+    /// What is known of those that can.
+    pub facts: Vec<Facts>,
+}
+
+impl ModulePlan {
+    /// Of a module. `checked`: whether accesses are checked, and so may fault.
+    pub fn new(module: &Module, checked: bool) -> Self {
+        let mut functions = Vec::new();
+        let mut refused = Vec::new();
+        for function in &module.functions {
+            let plan = match facts::refuse(function) {
+                Some(absent) => Err(absent),
+                None => FunctionPlan::new(module, function),
+            };
+            refused.push(plan.as_ref().err().copied());
+            functions.push(plan.ok());
+        }
+        let absent = facts::absent(module, refused);
+        for (plan, absent) in functions.iter_mut().zip(&absent) {
+            if absent.is_some() {
+                *plan = None;
+            }
+        }
+        let facts = facts::facts(module, &functions, checked);
+        ModulePlan {
+            functions,
+            absent,
+            facts,
+        }
+    }
+
+    /// The plan of a function, if it can be compiled.
+    pub fn function(&self, function: FuncId) -> Option<&FunctionPlan> {
+        self.functions.get(function.index())?.as_ref()
+    }
+}

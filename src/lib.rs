@@ -94,9 +94,11 @@ pub mod interp;
 pub mod ir;
 pub mod isa;
 pub mod jit;
+mod lower;
 pub mod machine;
 mod runtime;
 pub mod semantics;
+mod spmd;
 pub mod syntax;
 #[cfg(feature = "cli")]
 pub mod testing;

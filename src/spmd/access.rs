@@ -102,9 +102,7 @@ impl Reach {
                 Var::Module(id) => {
                     let variable = &module.variables[id.index()];
                     let (home, size, root) = match variable.space {
-                        Space::Global => {
-                            (Home::Globals, module.global_bytes, Some(Root::Globals))
-                        }
+                        Space::Global => (Home::Globals, module.global_bytes, Some(Root::Globals)),
                         Space::Const => (Home::Constants, u64::from(module.const_bytes), None),
                         // Which kernel runs a device function, and so how much shared memory there is, is not known.
                         Space::Shared if kernel => {

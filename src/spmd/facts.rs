@@ -79,7 +79,11 @@ pub fn refuse(function: &Function) -> Option<Absent> {
     if !function.defined || function.blocks.is_empty() {
         return Some(Absent::Undefined);
     }
-    let instructions = function.blocks.iter().map(|b| 1 + b.insts.len() as u64).sum();
+    let instructions = function
+        .blocks
+        .iter()
+        .map(|b| 1 + b.insts.len() as u64)
+        .sum();
     let frame = u64::from(function.frame_bytes);
     let device = function.kind == FunctionKind::Device;
     let passed = u64::from(function.param_bytes) + u64::from(function.return_bytes);
@@ -231,6 +235,11 @@ pub fn facts(module: &Module, plans: &[Option<FunctionPlan>], checked: bool) -> 
         .collect()
 }
 
+/// Whether a function calls others.
+pub fn calls(function: &Function) -> bool {
+    (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| matches!(i.kind, Kind::Call(_)))
+}
+
 /// What holds for a function's own instructions.
 fn own_facts(module: &Module, function: &Function, plan: &FunctionPlan, checked: bool) -> Facts {
     let mut facts = Facts {
@@ -256,10 +265,11 @@ fn own_facts(module: &Module, function: &Function, plan: &FunctionPlan, checked:
                     }
                 }
                 Kind::AddressOf(_) | Kind::Special { .. } => facts.context = true,
-                // Deep calls are polled and counted; calls of functions with locals may have no room for them.
+                // Calls of functions that call are polled; there may be no room for `.local` variables.
                 Kind::Call(call) => match &call.callee {
                     Callee::Direct(f) => {
-                        facts.faults |= module.functions[f.index()].local_bytes > 0;
+                        let callee = &module.functions[f.index()];
+                        facts.faults |= callee.local_bytes > 0 || calls(callee);
                     }
                     Callee::Indirect { .. } => facts.faults = true,
                 },

@@ -14,6 +14,7 @@ mod runs;
 mod ssa;
 
 pub use cfg::Cfg;
+pub use dump::dump;
 pub use facts::{Absent, Facts};
 pub use names::{Name, Names, register_class};
 pub use provenance::{Provenance, Root};
@@ -80,6 +81,7 @@ pub struct ModulePlan {
     pub absent: Vec<Option<Absent>>,
     /// What is known of those that can.
     pub facts: Vec<Facts>,
+    calls: Vec<bool>,
 }
 
 impl ModulePlan {
@@ -101,12 +103,18 @@ impl ModulePlan {
                 *plan = None;
             }
         }
-        let facts = facts::facts(module, &functions, checked);
+        let known = facts::facts(module, &functions, checked);
         ModulePlan {
             functions,
             absent,
-            facts,
+            facts: known,
+            calls: module.functions.iter().map(facts::calls).collect(),
         }
+    }
+
+    /// Whether a function calls others.
+    pub fn calls(&self, function: FuncId) -> bool {
+        self.calls[function.index()]
     }
 
     /// The plan of a function, if it can be compiled.

@@ -166,11 +166,7 @@ impl Names {
     pub fn defs(&self, inst: &Inst, mut f: impl FnMut(Name)) {
         match &inst.kind {
             Kind::Store(s) => self.of_address(&s.addr).into_iter().for_each(f),
-            Kind::Call(c) => c
-                .results
-                .iter()
-                .filter_map(|s| self.of_slot(s))
-                .for_each(f),
+            Kind::Call(c) => c.results.iter().filter_map(|s| self.of_slot(s)).for_each(f),
             Kind::Pure(_)
             | Kind::Load(_)
             | Kind::AddressOf(_)
@@ -188,7 +184,11 @@ impl Names {
         }
         match &inst.kind {
             Kind::Load(l) => self.of_address(&l.addr).into_iter().for_each(&mut f),
-            Kind::Call(c) => c.args.iter().filter_map(|s| self.of_slot(s)).for_each(&mut f),
+            Kind::Call(c) => c
+                .args
+                .iter()
+                .filter_map(|s| self.of_slot(s))
+                .for_each(&mut f),
             Kind::Pure(_)
             | Kind::Store(_)
             | Kind::AddressOf(_)

@@ -1,0 +1,175 @@
+//! What native code and its host share: the context that every function gets, by layout.
+
+use std::ffi::c_void;
+use std::mem::offset_of;
+
+/// A function went to its end.
+pub const DONE: u32 = 0;
+/// The thread is over.
+pub const EXITED: u32 = 1;
+/// Something went wrong; [`Context::fault`] says what.
+pub const FAULT: u32 = 2;
+
+/// "No slot" in [`Context::answers`].
+pub const NO_SLOT: u32 = u32::MAX;
+
+/// A stretch of addresses that may be read, perhaps written, without asking.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extent {
+    /// The first address; a multiple of 256.
+    pub base: u64,
+    /// Bytes that may be read.
+    pub read: u64,
+    /// Bytes that may be written: as many, or none.
+    pub write: u64,
+    /// What leads from an address to the host's.
+    pub delta: u64,
+}
+
+/// What an indirect call needs to know of a function.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// Its code.
+    pub code: *const u8,
+    /// The number of its type; `u32::MAX` if there is no code.
+    pub ty: u32,
+    /// Bytes of its `.local` variables.
+    pub local_bytes: u32,
+    /// Their alignment.
+    pub local_align: u64,
+}
+
+/// What went wrong, as far as native code and its helpers know.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FaultRecord {
+    /// Index into the code's sites.
+    pub site: u32,
+    /// For accesses: which [`FaultKind`](crate::machine::FaultKind), as the helper numbers them.
+    pub kind: u32,
+    /// For accesses: the address.
+    pub address: u64,
+}
+
+/// What native code works on: one CTA, or one call from the host.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Context {
+    /// The flag that is polled.
+    pub stop: *const u32,
+    /// The kernel's parameters.
+    pub params: *const u8,
+    /// The block of `.global` variables.
+    pub globals: u64,
+    /// The window of constants.
+    pub constants: *const u8,
+    /// The CTA's shared memory.
+    pub shared: *mut u8,
+    /// The thread's local memory.
+    pub local: *mut u8,
+    /// Functions by index, for indirect calls.
+    pub functions: *const Entry,
+    /// Where the kernel's pointers point.
+    pub roots: *const Extent,
+    /// Last answers to accesses of unknown origin.
+    pub answers: *mut Extent,
+    /// Bytes of the parameters.
+    pub params_len: u64,
+    /// Bytes of constants.
+    pub constants_len: u64,
+    /// Bytes of shared memory.
+    pub shared_len: u64,
+    /// Bytes of local memory.
+    pub local_len: u64,
+    /// Where dynamic shared memory begins.
+    pub dynamic_shared: u64,
+    /// The native stack must not come below this address.
+    pub stack_limit: u64,
+    /// `%nctaid`
+    pub grid: [u32; 3],
+    /// `%ntid`
+    pub block: [u32; 3],
+    /// `%ctaid`
+    pub ctaid: [u32; 3],
+    /// The CTA's linear index.
+    pub linear_ctaid: u32,
+    /// Warps in the CTA.
+    pub warps: u32,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared_len: u32,
+    /// Deepest nesting of calls.
+    pub depth_limit: u32,
+
+    /// `%tid`: kept up to date where a function is called that may ask, and at faults.
+    pub tid: [u32; 3],
+    /// Nesting of counted calls.
+    pub depth: u32,
+    /// Bytes of local memory in use.
+    pub local_top: u64,
+    /// What the helper for accesses answers: a host pointer, or null.
+    pub answer: *mut u8,
+    /// What went wrong.
+    pub fault: FaultRecord,
+    /// What the helpers work with.
+    pub host: *const c_void,
+}
+
+/// A field of the context: offset and size in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    pub offset: i32,
+    pub bytes: u8,
+}
+
+macro_rules! fields {
+    ($($name:ident: $bytes:literal = $($path:tt).+;)*) => {
+        impl Field {
+            $(pub const $name: Field = Field {
+                offset: offset_of!(Context, $($path).+) as i32,
+                bytes: $bytes,
+            };)*
+        }
+    };
+}
+
+fields! {
+    STOP: 8 = stop;
+    PARAMS: 8 = params;
+    GLOBALS: 8 = globals;
+    CONSTANTS: 8 = constants;
+    SHARED: 8 = shared;
+    LOCAL: 8 = local;
+    FUNCTIONS: 8 = functions;
+    ROOTS: 8 = roots;
+    ANSWERS: 8 = answers;
+    PARAMS_LEN: 8 = params_len;
+    CONSTANTS_LEN: 8 = constants_len;
+    SHARED_LEN: 8 = shared_len;
+    LOCAL_LEN: 8 = local_len;
+    DYNAMIC_SHARED: 8 = dynamic_shared;
+    STACK_LIMIT: 8 = stack_limit;
+    GRID: 4 = grid;
+    BLOCK: 4 = block;
+    CTAID: 4 = ctaid;
+    LINEAR_CTAID: 4 = linear_ctaid;
+    WARPS: 4 = warps;
+    DYNAMIC_SHARED_LEN: 4 = dynamic_shared_len;
+    DEPTH_LIMIT: 4 = depth_limit;
+    TID: 4 = tid;
+    DEPTH: 4 = depth;
+    LOCAL_TOP: 8 = local_top;
+    ANSWER: 8 = answer;
+    FAULT_SITE: 4 = fault.site;
+}
+
+impl Field {
+    /// Element `index` of a field that is an array.
+    pub fn at(self, index: u8) -> Field {
+        Field {
+            offset: self.offset + i32::from(self.bytes) * i32::from(index),
+            ..self
+        }
+    }
+}

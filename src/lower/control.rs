@@ -1,0 +1,383 @@
+//! Calls and special registers.
+
+use super::abi::{self, Passing};
+use super::context::{DONE, EXITED, Entry, Field};
+use super::emit::clif_type;
+use super::function::{Lower, constant_memory, trusted};
+use super::symbols::Symbol;
+use crate::ir::control::{Call, CallType, Callee, ParamTy, Slot};
+use crate::ir::{FuncId, Inst, RegClass, Special};
+use crate::machine::{FaultKind, window};
+use crate::spmd::access::Home;
+use crate::spmd::register_class;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I8, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Type, Value};
+use std::mem::offset_of;
+
+/// What a call needs besides itself.
+struct Needs {
+    /// It may recurse, or be nested too deep: count it.
+    counted: bool,
+    /// A tree of such calls may take for ever.
+    polled: bool,
+    /// It may end otherwise than by returning.
+    status: bool,
+}
+
+impl Lower<'_, '_> {
+    pub(super) fn call(&mut self, inst: &Inst, call: &Call) {
+        match &call.callee {
+            Callee::Direct(callee) => {
+                let function = &self.module.functions[callee.index()];
+                let facts = self.modules.facts[callee.index()];
+                let own = self.modules.facts[self.id.index()];
+                let ty = function.call_type();
+                let needs = Needs {
+                    counted: own.deep || facts.counted,
+                    polled: self.modules.calls(*callee),
+                    status: facts.faults || facts.exits,
+                };
+                let depth = self.enter(inst, &needs);
+                if function.local_bytes > 0 {
+                    let bytes = self.k(I64, function.local_bytes.into());
+                    let align = self.k(I64, function.local_align.max(16).into());
+                    self.require_locals(inst, bytes, align);
+                }
+                self.transfer(call, &ty, Target::Direct(*callee), depth, needs.status);
+            }
+            Callee::Indirect { target, ty } => {
+                let class = RegClass::of_bits(self.module.address_bits).unwrap_or(RegClass::B64);
+                let target = self.operand(*target, class);
+                let (code, bytes, align) = self.find(inst, target, ty);
+                let own = self.modules.facts[self.id.index()];
+                let needs = Needs {
+                    counted: own.deep || own.counted,
+                    polled: true,
+                    status: true,
+                };
+                let depth = self.enter(inst, &needs);
+                self.require_locals(inst, bytes, align);
+                self.transfer(call, ty, Target::Indirect(code), depth, needs.status);
+            }
+        }
+    }
+
+    /// Looks an address up in the table of functions: code, bytes and alignment of `.local` variables.
+    fn find(&mut self, inst: &Inst, target: Value, ty: &CallType) -> (Value, Value, Value) {
+        let site = self.fault_site(FaultKind::BadCall, inst.span, inst.location);
+        let target = self.emit().resize(target, I64, false);
+        let first = window::function(0, self.module.address_bits);
+        let distance = self.emit().add_k(target, first.wrapping_neg());
+        // A multiple of 16 below 16 times the number of functions, in one comparison.
+        let four = self.k(I32, 4);
+        let index = self.b.ins().rotr(distance, four);
+        let count = self.module.functions.len() as u64;
+        let known = self.emit().cmp_k(IntCC::UnsignedLessThan, index, count);
+        self.require(known, site);
+        let table = self.uniform(Field::FUNCTIONS);
+        let size = self.k(I64, size_of::<Entry>() as u64);
+        let offset = self.b.ins().imul(index, size);
+        let entry = self.b.ins().iadd(table, offset);
+        let mut load =
+            |ty: Type, offset: usize| self.b.ins().load(ty, trusted(), entry, offset as i32);
+        let number = load(I32, offset_of!(Entry, ty));
+        let code = load(I64, offset_of!(Entry, code));
+        let bytes = load(I32, offset_of!(Entry, local_bytes));
+        let align = load(I64, offset_of!(Entry, local_align));
+        let wanted = self.sites.type_number(ty);
+        let right = self.emit().cmp_k(IntCC::Equal, number, wanted.into());
+        self.require(right, site);
+        let bytes = self.emit().resize(bytes, I64, false);
+        (code, bytes, align)
+    }
+
+    /// Polls and counts, as a call needs; gives the depth to return to.
+    fn enter(&mut self, inst: &Inst, needs: &Needs) -> Option<Value> {
+        if needs.polled {
+            let site = self.fault_site(FaultKind::TimeLimit, inst.span, inst.location);
+            self.poll(site);
+        }
+        if !needs.counted {
+            return None;
+        }
+        let site = self.fault_site(FaultKind::StackOverflow, inst.span, inst.location);
+        let depth = self.field(Field::DEPTH);
+        let limit = self.uniform(Field::DEPTH_LIMIT);
+        let within = self.b.ins().icmp(IntCC::UnsignedLessThan, depth, limit);
+        self.require(within, site);
+        let stack = self.b.ins().get_stack_pointer(I64);
+        let limit = self.uniform(Field::STACK_LIMIT);
+        let room = self.b.ins().icmp(IntCC::UnsignedGreaterThan, stack, limit);
+        self.require(room, site);
+        let deeper = self.emit().add_k(depth, 1);
+        self.set_field(Field::DEPTH, deeper);
+        Some(depth)
+    }
+
+    /// Faults unless there is local memory for the function to be called.
+    fn require_locals(&mut self, inst: &Inst, bytes: Value, align: Value) {
+        let site = self.fault_site(FaultKind::StackOverflow, inst.span, inst.location);
+        let top = self.field(Field::LOCAL_TOP);
+        let negative = self.b.ins().ineg(align);
+        let rounded = self.b.ins().iadd(top, align);
+        let rounded = self.emit().add_k(rounded, u64::MAX);
+        let start = self.b.ins().band(rounded, negative);
+        let end = self.b.ins().iadd(start, bytes);
+        let limit = self.uniform(Field::LOCAL_LEN);
+        let fits = self
+            .b
+            .ins()
+            .icmp(IntCC::UnsignedLessThanOrEqual, end, limit);
+        // A function without variables needs no room, not even for alignment.
+        let none = self.emit().cmp_k(IntCC::Equal, bytes, 0);
+        let fits = self.b.ins().bor(fits, none);
+        self.require(fits, site);
+    }
+
+    /// The call itself: arguments, status, results.
+    fn transfer(
+        &mut self,
+        call: &Call,
+        ty: &CallType,
+        target: Target,
+        depth: Option<Value>,
+        status: bool,
+    ) {
+        let mut args = vec![self.context];
+        for (slot, param) in call.args.iter().zip(&ty.params) {
+            args.push(self.argument(slot, *param));
+        }
+        let by_value = abi::result(&ty.returns);
+        let mut temporaries = Vec::new();
+        if by_value.is_none() {
+            for (slot, ret) in call.results.iter().zip(&ty.returns) {
+                let pointer = self.result_memory(slot, *ret);
+                args.push(pointer);
+                temporaries.push(pointer);
+            }
+        }
+        let convention = self.convention;
+        let inst = match target {
+            Target::Direct(callee) => {
+                let callee =
+                    self.function_ref(Symbol::Function(callee), |_| abi::signature(ty, convention));
+                self.b.ins().call(callee, &args)
+            }
+            Target::Indirect(code) => {
+                let signature = self.signature_ref(ty);
+                self.b.ins().call_indirect(signature, code, &args)
+            }
+        };
+        let values = self.b.inst_results(inst).to_vec();
+        if status {
+            self.judge(values[0]);
+        }
+        if let Some(depth) = depth {
+            self.set_field(Field::DEPTH, depth);
+        }
+        for (i, (slot, ret)) in call.results.iter().zip(&ty.returns).enumerate() {
+            match by_value {
+                Some(_) => self.set_result(slot, values[1]),
+                None => {
+                    if let Some(class) = register_class(*ret)
+                        && !self.is_memory(slot)
+                    {
+                        let ty = clif_type(class);
+                        let value = self.b.ins().load(ty, trusted(), temporaries[i], 0);
+                        self.set_result(slot, value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on after a call that was done; ends, or ends the thread, after others.
+    fn judge(&mut self, status: Value) {
+        let done = self.emit().cmp_k(IntCC::Equal, status, DONE.into());
+        let (next, cold) = (self.b.create_block(), self.cold_block());
+        self.b.ins().brif(done, next, &[], cold, &[]);
+        self.b.switch_to_block(cold);
+        match self.latch() {
+            None => self.end_with(status),
+            Some(latch) => {
+                let over = self.emit().cmp_k(IntCC::Equal, status, EXITED.into());
+                let (exited, faulted) = (self.cold_block(), self.faulted());
+                self.b.ins().brif(over, exited, &[], faulted, &[]);
+                self.b.switch_to_block(exited);
+                // The functions that the thread was in did not clean up.
+                let top = self.k(I64, self.function.local_bytes.into());
+                self.set_field(Field::LOCAL_TOP, top);
+                let zero = self.k(I32, 0);
+                self.set_field(Field::DEPTH, zero);
+                self.b.ins().jump(latch, &[]);
+            }
+        }
+        self.b.switch_to_block(next);
+    }
+
+    fn argument(&mut self, slot: &Slot, param: ParamTy) -> Value {
+        match abi::passing(param) {
+            Passing::Value(ty) => match slot {
+                Slot::Value(operand) => {
+                    let class = register_class(param).unwrap_or(RegClass::B64);
+                    self.operand(*operand, class)
+                }
+                Slot::Frame(_) | Slot::Param(_) => match self.plan.names.of_slot(slot) {
+                    Some(name) => {
+                        let value = self.value(name);
+                        self.emit().resize(value, ty, false)
+                    }
+                    None => {
+                        let pointer = self.slot_memory(slot);
+                        self.b.ins().load(ty, trusted(), pointer, 0)
+                    }
+                },
+                Slot::Sink => self.k(ty, 0),
+            },
+            Passing::Pointer => self.slot_memory(slot),
+        }
+    }
+
+    /// The memory that an argument lies in.
+    fn slot_memory(&mut self, slot: &Slot) -> Value {
+        let home = match slot {
+            Slot::Frame(i) => Home::Frame(*i),
+            Slot::Param(i) if self.is_kernel() => {
+                let offset = self.function.params[*i as usize].offset;
+                let params = self.uniform(Field::PARAMS);
+                return self.emit().add_k(params, offset.into());
+            }
+            Slot::Param(i) => Home::Param(*i),
+            Slot::Value(_) | Slot::Sink => unreachable!("an argument by pointer without memory"),
+        };
+        self.home(home, 0).base
+    }
+
+    /// Whether a result is written where it belongs by the callee itself.
+    fn is_memory(&self, slot: &Slot) -> bool {
+        matches!(slot, Slot::Frame(i) if self.plan.names.frame(*i as usize).is_none())
+    }
+
+    /// Memory for a result that does not come by value.
+    fn result_memory(&mut self, slot: &Slot, ty: ParamTy) -> Value {
+        if self.is_memory(slot) {
+            return self.slot_memory(slot);
+        }
+        let temporary = self.stack_slot(ty.size, ty.align);
+        self.b.ins().stack_addr(I64, temporary, 0)
+    }
+
+    fn set_result(&mut self, slot: &Slot, value: Value) {
+        match self.plan.names.of_slot(slot) {
+            Some(name) => {
+                let ty = clif_type(self.plan.names.class(name));
+                let value = self.emit().resize(value, ty, false);
+                self.set(name, value);
+            }
+            None if self.is_memory(slot) => {
+                let pointer = self.slot_memory(slot);
+                self.b.ins().store(trusted(), value, pointer, 0);
+            }
+            None => {}
+        }
+    }
+
+    /// The value of a special register, of 32 or 64 bits (8 for a predicate).
+    pub(super) fn special(&mut self, special: Special) -> Value {
+        match special {
+            Special::Tid(i) => self.thread_index(i),
+            Special::Ntid(i) => self.uniform(Field::BLOCK.at(i)),
+            Special::Ctaid(i) | Special::Clusterid(i) => self.uniform(Field::CTAID.at(i)),
+            Special::Nctaid(i) | Special::Nclusterid(i) => self.uniform(Field::GRID.at(i)),
+            Special::Laneid => self.lane(),
+            Special::Warpid => {
+                let linear = self.linear_thread();
+                self.emit().shr_k(linear, 5)
+            }
+            Special::Nwarpid => self.uniform(Field::WARPS),
+            Special::Smid => self.uniform(Field::LINEAR_CTAID),
+            Special::Nsmid | Special::ClusterNctaid(_) | Special::ClusterNctarank => self.k(I32, 1),
+            Special::IsExplicitCluster => self.k(I8, 0),
+            Special::ClusterCtaid(_)
+            | Special::ClusterCtarank
+            | Special::Pm(_)
+            | Special::Envreg(_)
+            | Special::ReservedSmemOffset => self.k(I32, 0),
+            Special::Gridid | Special::Pm64(_) | Special::CurrentGraphExec => self.k(I64, 0),
+            Special::LanemaskEq => self.lane_bit(),
+            Special::LanemaskLt => {
+                let bit = self.lane_bit();
+                self.emit().add_k(bit, u64::MAX)
+            }
+            Special::LanemaskLe => {
+                let bit = self.lane_bit();
+                let below = self.emit().add_k(bit, u64::MAX);
+                self.emit().or(below, bit)
+            }
+            Special::LanemaskGe => {
+                let bit = self.lane_bit();
+                self.b.ins().ineg(bit)
+            }
+            Special::LanemaskGt => {
+                let bit = self.lane_bit();
+                let from_here = self.b.ins().ineg(bit);
+                self.b.ins().bxor(from_here, bit)
+            }
+            Special::Clock | Special::Globaltimer | Special::Clock64 | Special::GlobaltimerLo => {
+                self.clock()
+            }
+            Special::ClockHi | Special::GlobaltimerHi => {
+                let clock = self.clock();
+                self.emit().shr_k(clock, 32)
+            }
+            Special::TotalSmemSize | Special::AggrSmemSize => self.uniform(Field::SHARED_LEN),
+            Special::DynamicSmemSize => self.uniform(Field::DYNAMIC_SHARED_LEN),
+        }
+    }
+
+    fn thread_index(&mut self, i: u8) -> Value {
+        match self.tid {
+            Some(tid) => tid[usize::from(i)],
+            // It stays the same as long as the function runs.
+            None => {
+                let field = Field::TID.at(i);
+                self.b
+                    .ins()
+                    .load(I32, constant_memory(), self.context, field.offset)
+            }
+        }
+    }
+
+    fn linear_thread(&mut self) -> Value {
+        let [x, y, z] = [0, 1, 2].map(|i| self.thread_index(i));
+        let [nx, ny] = [0, 1].map(|i| self.uniform(Field::BLOCK.at(i)));
+        let rows = self.b.ins().imul(z, ny);
+        let rows = self.b.ins().iadd(rows, y);
+        let threads = self.b.ins().imul(rows, nx);
+        self.b.ins().iadd(threads, x)
+    }
+
+    fn lane(&mut self) -> Value {
+        let linear = self.linear_thread();
+        self.emit().and_k(linear, 31)
+    }
+
+    fn lane_bit(&mut self) -> Value {
+        let lane = self.lane();
+        let one = self.k(I32, 1);
+        self.b.ins().ishl(one, lane)
+    }
+
+    fn clock(&mut self) -> Value {
+        let clock = self.function_ref(Symbol::ClockHost, |c| abi::simple(&[], &[I64], c));
+        let inst = self.b.ins().call(clock, &[]);
+        self.b.inst_results(inst)[0]
+    }
+}
+
+/// Where control goes.
+enum Target {
+    Direct(FuncId),
+    Indirect(Value),
+}

@@ -1,114 +1,59 @@
-//! Machine code of a module.
+//! Machine code of a module, and the doors into it.
 
-use super::Settings;
-use crate::diag::Span;
-use crate::ir::{FuncId, Module};
-use crate::machine::{Fault, Launch, Scratch};
-use std::sync::Arc;
-use std::time::Duration;
+use super::engine::{self, Compiled};
+use super::host::{self, Host};
+use super::{CompileError, Misuse, Settings};
+use crate::ir::{FuncId, Function, FunctionKind, Module};
+use crate::lower::context::{self, Context, Extent, FaultRecord};
+use crate::machine::{Fault, FaultKind, Launch, Scratch};
+use crate::spmd::facts::SHALLOW;
+use crate::spmd::{Absent, Facts, Root};
+use std::ptr::null;
+use std::sync::{Arc, Mutex, OnceLock};
 
-/// Compiling failed for a reason that is not the module's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CompileError {
-    /// A setting that Cranelift does not know, or a value that it does not take.
-    #[error("Cranelift refuses the setting {name}={value}: {message}")]
-    Setting {
-        /// The setting.
-        name: String,
-        /// Its value.
-        value: String,
-        /// What Cranelift says.
-        message: String,
-    },
-    /// Cranelift does not know this machine, or memory for the code cannot be had.
-    #[error("no native code on this machine: {0}")]
-    Host(String),
-    /// A bug of ours or of Cranelift's.
-    #[error("internal error while compiling `{function}`: {message}")]
-    Internal {
-        /// The function that was compiled.
-        function: String,
-        /// What went wrong.
-        message: String,
-    },
-}
+use super::Stats;
 
-/// Why a function has no machine code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Absent {
-    /// It has no body.
-    #[error("it has no body")]
-    Undefined,
-    /// It has instructions that are not built yet ([`Function::unsupported`](crate::ir::Function::unsupported)).
-    #[error("it has unsupported instructions")]
-    Unsupported,
-    /// It calls a function that has no machine code.
-    #[error("it calls a function that cannot be compiled")]
-    Calls(FuncId),
-    /// It is larger than what Cranelift is given.
-    #[error("{what} are too many: the limit is {limit}, this is {count}")]
-    TooLarge {
-        /// What there is too much of: `instructions`, `bytes of parameters`.
-        what: &'static str,
-        /// How much there is.
-        count: u64,
-        /// How much there may be.
-        limit: u64,
-    },
-}
+/// Stack for what native code calls on the host's side, and for the entries themselves.
+const HOST_STACK: usize = 128 << 10;
 
-/// Code was entered in a way that does not fit it: a bug of the caller, found before any harm is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Misuse {
-    /// There is no machine code.
-    #[error("the function has no machine code: {0}")]
-    Absent(Absent),
-    /// A kernel was called, or a device function launched.
-    #[error("kernels are launched, device functions are called")]
-    Kind,
-    /// A buffer has the wrong number of bytes.
-    #[error("{what}: {wanted} bytes wanted, {given} given")]
-    Size {
-        /// Which: `parameters`, `arguments`, `results`, `constants`, `shared memory`, `local memory`.
-        what: &'static str,
-        /// How many bytes there should be (at least, for memory).
-        wanted: u64,
-        /// How many there are.
-        given: u64,
-    },
-    /// The instance's globals are not a region of the launch's map.
-    #[error("the module's variables are not in the launch's map of memory")]
-    Globals,
-    /// A block of no threads, or of more than 2^31.
-    #[error("the block is empty or too large")]
-    Block,
-}
-
-/// What compiling took and gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Stats {
-    /// Functions and kernels with machine code.
-    pub functions: usize,
-    /// Instructions of theirs, those of the IR.
-    pub instructions: usize,
-    /// Time for analysis (`spmd`).
-    pub plan: Duration,
-    /// Time for making Cranelift IR (`lower`).
-    pub lower: Duration,
-    /// Time that Cranelift took.
-    pub compile: Duration,
-    /// Time for placing the code in memory.
-    pub link: Duration,
-    /// Bytes of machine code.
-    pub code_bytes: usize,
-}
+/// Most bytes of native stack that a recursive function gets, whatever the depth that a launch allows.
+const MOST_STACK: usize = 256 << 20;
 
 /// Machine code of all functions and kernels of a module that can be compiled. Its memory is freed when it drops.
 #[derive(Debug)]
 pub struct Code {
-    module: Arc<Module>,
-    absent: Vec<Option<Absent>>,
-    stats: Stats,
+    inner: Inner,
+    settings: Settings,
+    /// The same with every call counted, for launches that allow only a few nested calls.
+    counted: OnceLock<Result<Inner, CompileError>>,
+}
+
+/// Code that was compiled once.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) module: Arc<Module>,
+    pub(super) sites: Vec<crate::lower::Site>,
+    compiled: Compiled,
+}
+
+// SAFETY: the pointers in it lead to machine code and tables that do not change and live as long as it does.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+impl Inner {
+    fn compile(
+        module: &Arc<Module>,
+        settings: &Settings,
+        shallow: u32,
+    ) -> Result<Self, CompileError> {
+        let mut compiled = engine::compile(module, settings, shallow)?;
+        Ok(Inner {
+            module: Arc::clone(module),
+            sites: std::mem::take(&mut compiled.sites),
+            compiled,
+        })
+    }
 }
 
 impl Code {
@@ -117,30 +62,51 @@ impl Code {
     ///
     /// # Errors
     /// Bad settings, a host that Cranelift does not know, a bug.
-    pub fn compile(module: &Arc<Module>, _settings: &Settings) -> Result<Code, CompileError> {
+    pub fn compile(module: &Arc<Module>, settings: &Settings) -> Result<Code, CompileError> {
         Ok(Code {
-            absent: vec![Some(Absent::Unsupported); module.functions.len()],
-            module: Arc::clone(module),
-            stats: Stats::default(),
+            inner: Inner::compile(module, settings, SHALLOW)?,
+            settings: settings.clone(),
+            counted: OnceLock::new(),
         })
     }
 
     /// The module.
     pub fn module(&self) -> &Arc<Module> {
-        &self.module
+        &self.inner.module
     }
 
     /// What compiling took and gave.
     pub fn stats(&self) -> &Stats {
-        &self.stats
+        &self.inner.compiled.stats
     }
 
     /// Why a function has no machine code; `None` if it has.
     pub fn absent(&self, function: FuncId) -> Option<Absent> {
-        self.absent
-            .get(function.index())
-            .copied()
-            .unwrap_or(Some(Absent::Undefined))
+        let absent = self.inner.compiled.absent.get(function.index());
+        absent.copied().unwrap_or(Some(Absent::Undefined))
+    }
+
+    /// The code for a launch that allows so many nested calls.
+    fn for_depth(&self, limit: u32) -> Result<&Inner, Misuse> {
+        if limit >= SHALLOW {
+            return Ok(&self.inner);
+        }
+        let counted = self
+            .counted
+            .get_or_init(|| Inner::compile(&self.inner.module, &self.settings, 0));
+        counted.as_ref().map_err(|_| Misuse::Depth)
+    }
+
+    fn function(&self, function: FuncId, kind: FunctionKind) -> Result<&Function, Misuse> {
+        if let Some(absent) = self.absent(function) {
+            return Err(Misuse::Absent(absent));
+        }
+        let ir = &self.inner.module.functions[function.index()];
+        if ir.kind == kind {
+            Ok(ir)
+        } else {
+            Err(Misuse::Kind)
+        }
     }
 
     /// Makes a kernel ready for a launch: pointers among the parameters are looked up in the map once, here.
@@ -152,18 +118,24 @@ impl Code {
         kernel: FuncId,
         launch: &'a Launch<'a>,
     ) -> Result<Prepared<'a>, Misuse> {
-        match self.absent(kernel) {
-            Some(absent) => Err(Misuse::Absent(absent)),
-            None => Ok(Prepared {
-                code: self,
-                kernel,
-                launch,
-            }),
-        }
+        let ir = self.function(kernel, FunctionKind::Kernel)?;
+        let inner = self.for_depth(launch.limits.call_depth)?;
+        size("parameters", ir.param_bytes.into(), launch.params.len())?;
+        let entry = Entry::new(inner, kernel, launch)?;
+        let roots = inner.compiled.entries[kernel.index()]
+            .roots
+            .iter()
+            .map(|root| resolve_root(inner, root, launch))
+            .collect();
+        Ok(Prepared {
+            entry,
+            roots,
+            tables: Mutex::new(Vec::new()),
+        })
     }
 
     /// Calls a device function. `args` and `results` are laid out by [`Param::offset`](crate::ir::Param::offset),
-    /// little-endian.
+    /// little-endian. If the function ends by `exit`, the results are 0.
     ///
     /// A function that neither faults nor loops nor looks at the machine ([`Code::pointer`] knows) costs a few
     /// nanoseconds; for the others a context is set up first.
@@ -173,42 +145,284 @@ impl Code {
     pub fn call(
         &self,
         function: FuncId,
-        _launch: &Launch<'_>,
-        _scratch: &Scratch,
-        _args: &[u8],
-        _results: &mut [u8],
+        launch: &Launch<'_>,
+        scratch: &Scratch,
+        args: &[u8],
+        results: &mut [u8],
     ) -> Result<Result<(), Fault>, Misuse> {
-        Err(Misuse::Absent(
-            self.absent(function).unwrap_or(Absent::Undefined),
-        ))
+        let ir = self.function(function, FunctionKind::Device)?;
+        size("arguments", ir.param_bytes.into(), args.len())?;
+        size("results", ir.return_bytes.into(), results.len())?;
+        let simple = self.inner.compiled.facts[function.index()].is_simple();
+        if let Some(trampoline) = self.inner.compiled.entries[function.index()].trampoline
+            && simple
+        {
+            // SAFETY: it is the trampoline of a function that never looks at its context; the buffers are as large
+            // as it reads and writes. Its frame and those of its few callees are small beside what every thread has
+            // left, and probed.
+            unsafe { enter(trampoline, null(), args, results) };
+            return Ok(Ok(()));
+        }
+        let inner = self.for_depth(launch.limits.call_depth)?;
+        let entry = Entry::new(inner, function, launch)?;
+        size(
+            "shared memory",
+            entry.shared_bytes() as u64,
+            scratch.shared.len(),
+        )?;
+        size(
+            "local memory",
+            entry.local_bytes() as u64,
+            scratch.local.len(),
+        )?;
+        if let Some(fault) = entry.no_room([0; 3]) {
+            return Ok(Err(fault));
+        }
+        let Some(trampoline) = inner.compiled.entries[function.index()].trampoline else {
+            return Err(Misuse::Kind);
+        };
+        let mut table = vec![Extent::default(); inner.compiled.answers as usize];
+        let outcome = entry.run(scratch, [0; 3], &[], &mut table, |context| {
+            // SAFETY: the context is complete; the buffers are as large as the trampoline reads and writes.
+            unsafe { enter(trampoline, context, args, results) }
+        });
+        Ok(outcome.map(|status| {
+            if status == context::EXITED {
+                results.fill(0);
+            }
+        }))
     }
 
     /// The address of a function as `extern "C"` code, for one that can neither fault nor run without end nor looks
     /// at the machine, whose parameters are all scalars and which returns nothing or a scalar. It lives as long as
     /// this `Code`.
-    pub fn pointer(&self, _function: FuncId) -> Option<*const u8> {
-        None
+    pub fn pointer(&self, function: FuncId) -> Option<*const u8> {
+        self.inner.compiled.entries.get(function.index())?.plain
     }
+}
+
+fn size(what: &'static str, wanted: u64, given: usize) -> Result<(), Misuse> {
+    if (given as u64) < wanted {
+        return Err(Misuse::Size {
+            what,
+            wanted,
+            given: given as u64,
+        });
+    }
+    Ok(())
+}
+
+/// The allocation that a sum of parameters points to; empty if none.
+fn resolve_root(inner: &Inner, root: &Root, launch: &Launch<'_>) -> Extent {
+    let Root::Params(offsets) = root else {
+        return Extent::default();
+    };
+    let width = if inner.module.address_bits == 32 {
+        4
+    } else {
+        8
+    };
+    offsets
+        .iter()
+        .find_map(|&offset| {
+            let offset = offset as usize;
+            let bytes = launch.params.get(offset..offset + width)?;
+            let mut value = [0; 8];
+            value[..width].copy_from_slice(bytes);
+            host::region(launch.map, u64::from_le_bytes(value))
+        })
+        .unwrap_or_default()
+}
+
+/// Enters a trampoline.
+///
+/// # Safety
+/// `trampoline` is one; `context` is what its function needs; the buffers are as large as the function's parameters and
+/// results.
+unsafe fn enter(
+    trampoline: *const u8,
+    context: *const Context,
+    args: &[u8],
+    results: &mut [u8],
+) -> u32 {
+    // SAFETY: all trampolines have this signature.
+    let trampoline: extern "C" fn(*const Context, *const u8, *mut u8) -> u32 =
+        unsafe { std::mem::transmute(trampoline) };
+    trampoline(context, args.as_ptr(), results.as_mut_ptr())
+}
+
+/// A function or kernel, and the launch to run it in.
+#[derive(Debug)]
+struct Entry<'a> {
+    inner: &'a Inner,
+    function: FuncId,
+    launch: &'a Launch<'a>,
+}
+
+impl<'a> Entry<'a> {
+    fn new(inner: &'a Inner, function: FuncId, launch: &'a Launch<'a>) -> Result<Self, Misuse> {
+        let module = &inner.module;
+        let threads = launch.block.iter();
+        let threads = threads.fold(1u64, |n, &size| n.saturating_mul(size.into()));
+        if !(1..=1 << 31).contains(&threads) {
+            return Err(Misuse::Block);
+        }
+        size(
+            "constants",
+            module.const_bytes.into(),
+            launch.constants.len as usize,
+        )?;
+        for variable in &module.variables {
+            if variable.space != crate::ir::memory::Space::Global || variable.size == 0 {
+                continue;
+            }
+            let address = launch.globals.wrapping_add(variable.offset);
+            let region = launch.map.region(address).ok_or(Misuse::Globals)?;
+            if region.len - (address - region.base) < variable.size || !region.writable {
+                return Err(Misuse::Globals);
+            }
+        }
+        Ok(Entry {
+            inner,
+            function,
+            launch,
+        })
+    }
+
+    fn ir(&self) -> &'a Function {
+        &self.inner.module.functions[self.function.index()]
+    }
+
+    fn facts(&self) -> Facts {
+        self.inner.compiled.facts[self.function.index()]
+    }
+
+    fn shared_bytes(&self) -> usize {
+        self.ir().shared_bytes as usize + self.launch.dynamic_shared as usize
+    }
+
+    fn local_bytes(&self) -> usize {
+        self.launch.limits.local_bytes as usize
+    }
+
+    /// The fault of a first frame that does not fit local memory.
+    fn no_room(&self, block: [u32; 3]) -> Option<Fault> {
+        let ir = self.ir();
+        if ir.local_bytes <= self.launch.limits.local_bytes {
+            return None;
+        }
+        let kind = FaultKind::StackOverflow;
+        let fault = Fault::new(kind, &self.inner.module, self.function, ir.span, u32::MAX);
+        Some(fault.by(block, [0; 3]).detail(format!(
+            "{} bytes of local memory wanted, there are {}",
+            ir.local_bytes, self.launch.limits.local_bytes
+        )))
+    }
+
+    /// Sets a context up and hands it to `enter`, with enough native stack; gives the status that comes back.
+    fn run(
+        &self,
+        scratch: &Scratch,
+        block: [u32; 3],
+        roots: &[Extent],
+        answers: &mut [Extent],
+        enter: impl FnOnce(*mut Context) -> u32,
+    ) -> Result<u32, Fault> {
+        let launch = self.launch;
+        let ir = self.ir();
+        let shared_len = self.shared_bytes();
+        // SAFETY: the caller has seen to it that the scratch memory is that large; only this CTA uses it.
+        unsafe { std::ptr::write_bytes(scratch.shared.as_ptr(), 0, shared_len) };
+        let host = Host {
+            code: self.inner,
+            launch,
+            steady_local: ir.local_bytes.into(),
+        };
+        let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+        let [bx, by, bz] = block;
+        let [nx, ny, _] = launch.grid;
+        let kernel = ir.kind == FunctionKind::Kernel;
+        let mut context = Context {
+            stop: launch.limits.stop.as_ptr(),
+            params: launch.params.as_ptr(),
+            globals: launch.globals,
+            constants: launch.constants.base,
+            shared: scratch.shared.as_ptr(),
+            local: scratch.local.as_ptr(),
+            functions: self.inner.compiled.table.as_ptr(),
+            roots: roots.as_ptr(),
+            answers: answers.as_mut_ptr(),
+            params_len: if kernel {
+                launch.params.len() as u64
+            } else {
+                0
+            },
+            constants_len: launch.constants.len,
+            shared_len: shared_len as u64,
+            local_limit: launch.limits.local_bytes.into(),
+            dynamic_shared: ir.shared_bytes.into(),
+            stack_limit: 0,
+            grid: launch.grid,
+            block: launch.block,
+            ctaid: block,
+            linear_ctaid: bx.wrapping_add(nx.wrapping_mul(by.wrapping_add(ny.wrapping_mul(bz)))),
+            warps: threads.div_ceil(32) as u32,
+            dynamic_shared_len: launch.dynamic_shared,
+            depth_limit: launch.limits.call_depth,
+            tid: [0; 3],
+            depth: 0,
+            local_top: ir.local_bytes.into(),
+            answer: std::ptr::null_mut(),
+            fault: FaultRecord::default(),
+            host: (&raw const host).cast(),
+        };
+        let frame = self.inner.compiled.frame;
+        let reserve = HOST_STACK + frame * (SHALLOW as usize + 2);
+        let facts = self.facts();
+        let deep = if facts.counted || facts.deep {
+            (frame * launch.limits.call_depth as usize).min(MOST_STACK)
+        } else {
+            0
+        };
+        let status = stacker::maybe_grow(reserve + deep, 2 * reserve + deep, || {
+            let here = (&raw const context) as usize;
+            let lowest = stacker::remaining_stack()
+                .map_or(here, |left| stack_pointer().saturating_sub(left));
+            context.stack_limit = (lowest + reserve) as u64;
+            enter(&mut context)
+        });
+        match status {
+            context::FAULT => Err(host.fault(&context)),
+            other => Ok(other),
+        }
+    }
+}
+
+/// Roughly where the native stack is.
+#[inline(never)]
+fn stack_pointer() -> usize {
+    let here = 0u8;
+    (&raw const here) as usize
 }
 
 /// A kernel made ready for a launch; shared by all workers.
 #[derive(Debug)]
 pub struct Prepared<'a> {
-    code: &'a Code,
-    kernel: FuncId,
-    launch: &'a Launch<'a>,
+    entry: Entry<'a>,
+    roots: Vec<Extent>,
+    /// Tables of last answers that no worker uses now.
+    tables: Mutex<Vec<Vec<Extent>>>,
 }
 
 impl Prepared<'_> {
     /// Bytes of shared memory that a [`Scratch`] must have, static and dynamic together.
     pub fn shared_bytes(&self) -> usize {
-        let function = &self.code.module.functions[self.kernel.index()];
-        function.shared_bytes as usize + self.launch.dynamic_shared as usize
+        self.entry.shared_bytes()
     }
 
     /// Bytes of local memory that a [`Scratch`] must have.
     pub fn local_bytes(&self) -> usize {
-        self.launch.limits.local_bytes as usize
+        self.entry.local_bytes()
     }
 
     /// Runs one CTA. `block` is its `%ctaid`. The shared memory is zeroed first.
@@ -218,15 +432,40 @@ impl Prepared<'_> {
     ///
     /// # Panics
     /// If `scratch` is smaller than [`Prepared::shared_bytes`] and [`Prepared::local_bytes`] say.
-    pub fn run_block(&self, _scratch: &Scratch, block: [u32; 3]) -> Result<(), Fault> {
-        Err(Fault::new(
-            crate::machine::FaultKind::Trap,
-            &self.code.module,
-            self.kernel,
-            Span::default(),
-            u32::MAX,
-        )
-        .by(block, [0; 3]))
+    pub fn run_block(&self, scratch: &Scratch, block: [u32; 3]) -> Result<(), Fault> {
+        assert!(
+            scratch.shared.len() >= self.shared_bytes()
+                && scratch.local.len() >= self.local_bytes(),
+            "scratch memory is too small"
+        );
+        let entry = &self.entry;
+        if let Some(fault) = entry.no_room(block) {
+            return Err(fault);
+        }
+        let Some(code) = entry.inner.compiled.entries[entry.function.index()].code else {
+            return Ok(());
+        };
+        let answers = entry.inner.compiled.answers as usize;
+        let mut table = (answers > 0)
+            .then(|| self.tables.lock().ok()?.pop())
+            .flatten()
+            .unwrap_or_default();
+        // Answers about windows hold for one CTA only.
+        table.clear();
+        table.resize(answers, Extent::default());
+        let outcome = entry.run(scratch, block, &self.roots, &mut table, |context| {
+            // SAFETY: kernels have this signature; the context is complete.
+            unsafe {
+                let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(code);
+                kernel(context)
+            }
+        });
+        if answers > 0
+            && let Ok(mut tables) = self.tables.lock()
+        {
+            tables.push(table);
+        }
+        outcome.map(drop)
     }
 }
 

@@ -5,7 +5,13 @@
 //! [`Code::call`].
 
 mod code;
+mod engine;
+mod error;
+mod host;
+mod memory;
 mod settings;
 
-pub use code::{Absent, Code, CompileError, Misuse, Prepared, Stats};
+pub use crate::spmd::Absent;
+pub use code::{Code, Prepared};
+pub use error::{CompileError, Misuse, Stats};
 pub use settings::{OptLevel, Settings};

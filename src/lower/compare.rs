@@ -1,7 +1,7 @@
 //! Comparison and selection in Cranelift IR.
 
 use super::emit::{Emit, condition};
-use crate::ir::compare::{BoolOp, Op};
+use crate::ir::compare::{BoolOp, CmpOp, Op};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I32;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -14,7 +14,8 @@ impl Emit<'_, '_> {
             Op::Setp { cmp, ty, combine } => {
                 let cc = condition(cmp, ty.signed());
                 let t = self.ins().icmp(cc, srcs[0], srcs[1]);
-                let f = self.ins().icmp(cc.complement(), srcs[0], srcs[1]);
+                let opposite = condition(opposite(cmp), ty.signed());
+                let f = self.ins().icmp(opposite, srcs[0], srcs[1]);
                 match combine {
                     None => smallvec![t, f],
                     Some(combine) => smallvec![
@@ -52,5 +53,17 @@ impl Emit<'_, '_> {
             BoolOp::Or => self.ins().bor(t, c),
             BoolOp::Xor => self.ins().bxor(t, c),
         }
+    }
+}
+
+/// The comparison that is true where `cmp` is false.
+fn opposite(cmp: CmpOp) -> CmpOp {
+    match cmp {
+        CmpOp::Eq => CmpOp::Ne,
+        CmpOp::Ne => CmpOp::Eq,
+        CmpOp::Lt => CmpOp::Ge,
+        CmpOp::Le => CmpOp::Gt,
+        CmpOp::Gt => CmpOp::Le,
+        CmpOp::Ge => CmpOp::Lt,
     }
 }

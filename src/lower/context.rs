@@ -17,7 +17,7 @@ pub const NO_SLOT: u32 = u32::MAX;
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extent {
-    /// The first address; a multiple of 256.
+    /// The first address; a multiple of 32, the largest alignment of an access.
     pub base: u64,
     /// Bytes that may be read.
     pub read: u64,
@@ -81,8 +81,8 @@ pub struct Context {
     pub constants_len: u64,
     /// Bytes of shared memory.
     pub shared_len: u64,
-    /// Bytes of local memory.
-    pub local_len: u64,
+    /// Bytes of local memory that there are.
+    pub local_limit: u64,
     /// Where dynamic shared memory begins.
     pub dynamic_shared: u64,
     /// The native stack must not come below this address.
@@ -106,7 +106,7 @@ pub struct Context {
     pub tid: [u32; 3],
     /// Nesting of counted calls.
     pub depth: u32,
-    /// Bytes of local memory in use.
+    /// Where the innermost frame of local memory ends.
     pub local_top: u64,
     /// What the helper for accesses answers: a host pointer, or null.
     pub answer: *mut u8,
@@ -147,7 +147,7 @@ fields! {
     PARAMS_LEN: 8 = params_len;
     CONSTANTS_LEN: 8 = constants_len;
     SHARED_LEN: 8 = shared_len;
-    LOCAL_LEN: 8 = local_len;
+    LOCAL_LIMIT: 8 = local_limit;
     DYNAMIC_SHARED: 8 = dynamic_shared;
     STACK_LIMIT: 8 = stack_limit;
     GRID: 4 = grid;

@@ -41,7 +41,7 @@ impl Lower<'_, '_> {
                 let depth = self.enter(inst, &needs);
                 if function.local_bytes > 0 {
                     let bytes = self.k(I64, function.local_bytes.into());
-                    let align = self.k(I64, function.local_align.max(16).into());
+                    let align = self.k(I64, function.local_align.max(1).into());
                     self.require_locals(inst, bytes, align);
                 }
                 self.transfer(call, &ty, Target::Direct(*callee), depth, needs.status);
@@ -124,7 +124,7 @@ impl Lower<'_, '_> {
         let rounded = self.emit().add_k(rounded, u64::MAX);
         let start = self.b.ins().band(rounded, negative);
         let end = self.b.ins().iadd(start, bytes);
-        let limit = self.uniform(Field::LOCAL_LEN);
+        let limit = self.uniform(Field::LOCAL_LIMIT);
         let fits = self
             .b
             .ins()
@@ -287,9 +287,9 @@ impl Lower<'_, '_> {
     pub(super) fn special(&mut self, special: Special) -> Value {
         match special {
             Special::Tid(i) => self.thread_index(i),
-            Special::Ntid(i) => self.uniform(Field::BLOCK.at(i)),
-            Special::Ctaid(i) | Special::Clusterid(i) => self.uniform(Field::CTAID.at(i)),
-            Special::Nctaid(i) | Special::Nclusterid(i) => self.uniform(Field::GRID.at(i)),
+            Special::Ntid(i) => self.axis(Field::BLOCK, i),
+            Special::Ctaid(i) | Special::Clusterid(i) => self.axis(Field::CTAID, i),
+            Special::Nctaid(i) | Special::Nclusterid(i) => self.axis(Field::GRID, i),
             Special::Laneid => self.lane(),
             Special::Warpid => {
                 let linear = self.linear_thread();
@@ -336,8 +336,17 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// An element of a field of three; there is no fourth axis.
+    fn axis(&mut self, field: Field, i: u8) -> Value {
+        if i > 2 {
+            return self.k(I32, 0);
+        }
+        self.uniform(field.at(i))
+    }
+
     fn thread_index(&mut self, i: u8) -> Value {
         match self.tid {
+            _ if i > 2 => self.k(I32, 0),
             Some(tid) => tid[usize::from(i)],
             // It stays the same as long as the function runs.
             None => {

@@ -61,6 +61,8 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) locals: Option<(Value, Value)>,
     /// What [`Field::LOCAL_TOP`] was when the function was called, if it has `.local` variables.
     pub(super) local_top: Option<Value>,
+    /// Where the local memory that is in use ends, in device functions that ask.
+    pub(super) locals_end: Option<Value>,
     /// Slots for last answers, by base register.
     pub(super) answers: FxHashMap<Reg, u32>,
     /// Sums of kernel parameters that point to memory.
@@ -124,6 +126,7 @@ impl<'a, 'f> Lower<'a, 'f> {
             slots: FxHashMap::default(),
             locals: None,
             local_top: None,
+            locals_end: None,
             answers: FxHashMap::default(),
             roots: Vec::new(),
             run: None,
@@ -209,6 +212,12 @@ impl<'a, 'f> Lower<'a, 'f> {
                 None if by_value(param) => {
                     let slot = self.slot(Home::Param(i as u32));
                     self.b.ins().stack_store(I64, params[i], slot, 0);
+                }
+                None if self.plan.names.writes_param(i) => {
+                    let slot = self.slot(Home::Param(i as u32));
+                    let own = self.b.ins().stack_addr(I64, slot, 0);
+                    self.copy(own, params[i], param.size);
+                    self.pointers.params[i] = None;
                 }
                 None => {}
             }
@@ -675,7 +684,8 @@ impl<'a, 'f> Lower<'a, 'f> {
         if !self.is_kernel() {
             for (i, p) in function.params.iter().enumerate() {
                 let by_value = matches!(abi::passing(p.ty), abi::Passing::Value(_));
-                if names.param(i).is_none() && p.kind == ParamKind::Memory && by_value {
+                let own = by_value || names.writes_param(i);
+                if names.param(i).is_none() && p.kind == ParamKind::Memory && own {
                     homes.push((Home::Param(i as u32), p.ty));
                 }
             }
@@ -722,12 +732,12 @@ pub(super) fn import(
     })
 }
 
-/// Memory that is there, aligned, and ours.
+/// Memory that is there.
 pub(super) fn trusted() -> MemFlagsData {
-    MemFlagsData::trusted()
+    MemFlagsData::new().with_notrap()
 }
 
 /// Memory that is there and does not change, so that reading it may move anywhere.
 pub(super) fn constant_memory() -> MemFlagsData {
-    MemFlagsData::trusted().with_readonly().with_can_move()
+    trusted().with_readonly().with_can_move()
 }

@@ -11,7 +11,7 @@ use super::function::{Lower, constant_memory, trusted};
 use super::site::Cause;
 use super::symbols::Symbol;
 use crate::ir::memory::{Address, AddressOf, Base, Load, Order, Space, Store, Var};
-use crate::ir::{BasicBlock, Guard, Inst, Reg, RegClass};
+use crate::ir::{BasicBlock, Guard, Inst, Reg, RegClass, VarId};
 use crate::machine::{FaultKind, window};
 use crate::spmd::access::{Home, Place, Reach};
 use crate::spmd::{Root, Run};
@@ -115,8 +115,8 @@ impl Lower<'_, '_> {
                     l.set_loaded(None, load, i, value);
                 }
             }),
-            Place::Wrong(kind) => self.guarded(inst, |l| {
-                l.wrong(inst, &reach, kind);
+            Place::Wrong(kind, at) => self.guarded(inst, |l| {
+                l.wrong(inst, &reach, kind, at);
                 for i in 0..load.dsts.len() {
                     let zero = l.k(ty, 0);
                     l.set_loaded(None, load, i, zero);
@@ -153,7 +153,7 @@ impl Lower<'_, '_> {
                 let pointer = l.checked(inst, &reach, root.as_ref());
                 write(l, pointer);
             }),
-            Place::Wrong(kind) => self.guarded(inst, |l| l.wrong(inst, &reach, kind)),
+            Place::Wrong(kind, at) => self.guarded(inst, |l| l.wrong(inst, &reach, kind, at)),
         }
     }
 
@@ -174,10 +174,10 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn wrong(&mut self, inst: &Inst, reach: &Reach, kind: FaultKind) {
+    fn wrong(&mut self, inst: &Inst, reach: &Reach, kind: FaultKind, address: u64) {
         let cause = Cause::Wrong {
             kind,
-            address: reach.address.offset as u64,
+            address,
             bytes: reach.access.bytes,
         };
         let site = self.site(cause, inst.span, inst.location);
@@ -346,18 +346,19 @@ impl Lower<'_, '_> {
             access: reach.access,
         };
         let site = self.site(cause, inst.span, inst.location);
-        let slot = self.answer_slot(reach.space, root, reg);
-        self.check(Check {
+        let mut check = Check {
             site,
             space: reach.space,
             write: reach.access.write,
             root,
-            slot,
+            slot: None,
             base,
             offset,
             bytes: reach.access.bytes.into(),
             align: reach.access.align,
-        })
+        };
+        check.slot = self.answer_slot(&check, reg);
+        self.check(check)
     }
 
     /// Checks all members of a run.
@@ -381,18 +382,19 @@ impl Lower<'_, '_> {
             base: Base::Reg(run.base),
             offset: run.offset,
         });
-        let slot = self.answer_slot(run.space, run.root.as_ref(), Some(run.base));
-        let pointer = self.check(Check {
+        let mut check = Check {
             site,
             space: run.space,
             write: run.writes,
             root: run.root.as_ref(),
-            slot,
+            slot: None,
             base,
             offset,
             bytes: run.bytes,
             align: run.align,
-        });
+        };
+        check.slot = self.answer_slot(&check, Some(run.base));
+        let pointer = self.check(check);
         let start = self
             .emit()
             .add_k(pointer.base, i64::from(pointer.offset) as u64);
@@ -465,9 +467,14 @@ impl Lower<'_, '_> {
                 let (len, pointer) = self.window(check.space, check.write);
                 (None, len, Translation::Add(pointer))
             }
-            (Space::Global | Space::Generic, Some(Root::Globals)) => {
-                let len = self.k(I64, self.module.global_bytes);
-                (Some(self.uniform(Field::GLOBALS)), len, Translation::Host)
+            (Space::Global | Space::Generic, Some(Root::Variable(id)))
+                if self.is_aligned(*id, check.align) =>
+            {
+                let variable = &self.module.variables[id.index()];
+                let globals = self.uniform(Field::GLOBALS);
+                let start = self.emit().add_k(globals, variable.offset);
+                let len = self.k(I64, variable.size);
+                (Some(start), len, self.translate_host(check.space))
             }
             (Space::Global | Space::Generic, Some(root @ Root::Params(_))) => {
                 let index = match self.roots.iter().position(|r| r == root) {
@@ -520,29 +527,61 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// How addresses of global memory become host pointers: they are, but the host may say otherwise of generic ones.
+    fn translate_host(&mut self, space: Space) -> Translation {
+        match space {
+            Space::Generic => Translation::Add(self.k(I64, 0)),
+            Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
+                Translation::Host
+            }
+        }
+    }
+
+    /// Whether distances from a variable tell the alignment of addresses.
+    fn is_aligned(&self, variable: VarId, align: u32) -> bool {
+        let variable = &self.module.variables[variable.index()];
+        variable.offset.is_multiple_of(align.into())
+    }
+
     /// Bytes of a window that may be read or written, and its host pointer.
     fn window(&mut self, space: Space, write: bool) -> (Value, Value) {
         let (len, pointer, writable) = match space {
-            Space::Shared => (Field::SHARED_LEN, Field::SHARED, true),
-            Space::Local => (Field::LOCAL_LEN, Field::LOCAL, true),
-            Space::Const => (Field::CONSTANTS_LEN, Field::CONSTANTS, false),
-            Space::Param => (Field::PARAMS_LEN, Field::PARAMS, false),
+            Space::Shared => (Some(Field::SHARED_LEN), Field::SHARED, true),
+            Space::Local => (None, Field::LOCAL, true),
+            Space::Const => (Some(Field::CONSTANTS_LEN), Field::CONSTANTS, false),
+            Space::Param => (Some(Field::PARAMS_LEN), Field::PARAMS, false),
             Space::Generic | Space::Global => unreachable!("not a window"),
         };
         let len = if write && !writable {
             self.k(I64, 0)
         } else {
-            self.uniform(len)
+            match len {
+                Some(field) => self.uniform(field),
+                None => self.locals_end(),
+            }
         };
         (len, self.uniform(pointer))
     }
 
+    /// Where the local memory ends that the thread can reach here.
+    fn locals_end(&mut self) -> Value {
+        match self.locals_end {
+            Some(end) => end,
+            None => self.k(I64, self.function.local_bytes.into()),
+        }
+    }
+
     /// The slot for the last answer to an access, if its origin is unknown.
-    fn answer_slot(&mut self, space: Space, root: Option<&Root>, reg: Option<Reg>) -> Option<u32> {
-        match (space, root) {
+    fn answer_slot(&mut self, check: &Check<'_>, reg: Option<Reg>) -> Option<u32> {
+        match (check.space, check.root) {
             (Space::Shared | Space::Local | Space::Const | Space::Param, _)
-            | (Space::Global | Space::Generic, Some(Root::Globals | Root::Params(_)))
+            | (Space::Global | Space::Generic, Some(Root::Params(_)))
             | (Space::Generic, Some(Root::Window(_))) => return None,
+            (Space::Global | Space::Generic, Some(Root::Variable(id))) => {
+                if self.is_aligned(*id, check.align) {
+                    return None;
+                }
+            }
             (Space::Global, Some(Root::Window(_))) | (Space::Global | Space::Generic, None) => {}
         }
         if !self.options.checked {
@@ -626,6 +665,9 @@ impl Lower<'_, '_> {
     pub(super) fn begin_locals(&mut self) {
         let bytes = self.function.local_bytes;
         if bytes == 0 {
+            if !self.is_kernel() && self.reaches_locals() {
+                self.locals_end = Some(self.field(Field::LOCAL_TOP));
+            }
             return;
         }
         let window = self.uniform(Field::LOCAL);
@@ -636,11 +678,18 @@ impl Lower<'_, '_> {
             let start = self.align_up(top, self.function.local_align);
             let end = self.emit().add_k(start, bytes.into());
             self.set_field(Field::LOCAL_TOP, end);
-            self.local_top = Some(top);
+            (self.local_top, self.locals_end) = (Some(top), Some(end));
             (self.b.ins().iadd(window, start), start)
         };
         self.locals = Some((pointer, start));
         self.clear(pointer, bytes);
+    }
+
+    /// Whether the function reaches into local memory by addresses that it computes.
+    fn reaches_locals(&self) -> bool {
+        (self.function.blocks.iter().flat_map(|b| &b.insts)).any(|inst| {
+            Reach::of(inst).is_some_and(|r| matches!(r.space, Space::Local | Space::Generic))
+        })
     }
 
     /// Gives the room back.
@@ -652,7 +701,7 @@ impl Lower<'_, '_> {
 
     /// x rounded up to a multiple of a power of two.
     pub(super) fn align_up(&mut self, x: Value, align: u32) -> Value {
-        let align = u64::from(align.max(16));
+        let align = u64::from(align.max(1));
         let x = self.emit().add_k(x, align - 1);
         self.emit().and_k(x, align.wrapping_neg())
     }

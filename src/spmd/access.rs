@@ -36,8 +36,8 @@ pub enum Place {
     Fixed(Home, u32),
     /// Where an address says, to be checked.
     Checked(Option<Root>),
-    /// Nowhere: it always faults.
-    Wrong(FaultKind),
+    /// Nowhere: it always faults, at this address.
+    Wrong(FaultKind, u64),
 }
 
 /// A load or store, as far as its address goes.
@@ -61,7 +61,7 @@ impl Reach {
                 access: Access {
                     write: false,
                     bytes: u32::from(l.bytes) * l.dsts.len() as u32,
-                    align: u32::from(l.align),
+                    align: u32::from(l.align.max(l.bytes)),
                 },
             }),
             Kind::Store(s) => Some(Reach {
@@ -70,7 +70,7 @@ impl Reach {
                 access: Access {
                     write: true,
                     bytes: u32::from(s.bytes) * s.srcs.len() as u32,
-                    align: u32::from(s.align),
+                    align: u32::from(s.align.max(s.bytes)),
                 },
             }),
             Kind::Pure(_)
@@ -101,78 +101,81 @@ impl Reach {
             Base::Var(var) => match var {
                 Var::Module(id) => {
                     let variable = &module.variables[id.index()];
-                    let (home, size, root) = match variable.space {
-                        Space::Global => (Home::Globals, module.global_bytes, Some(Root::Globals)),
-                        Space::Const => (Home::Constants, u64::from(module.const_bytes), None),
+                    let start = variable.offset;
+                    match variable.space {
+                        // The gaps between variables are not memory.
+                        Space::Global => self
+                            .fixed(Home::Globals, start, start, start + variable.size)
+                            .unwrap_or(Place::Checked(Some(Root::Variable(id)))),
+                        Space::Const if !self.access.write => {
+                            self.window(Home::Constants, start, module.const_bytes)
+                        }
                         // Which kernel runs a device function, and so how much shared memory there is, is not known.
                         Space::Shared if kernel => {
-                            (Home::Shared, u64::from(function.shared_bytes), None)
+                            self.window(Home::Shared, start, function.shared_bytes)
                         }
-                        Space::Shared | Space::Generic | Space::Local | Space::Param => {
-                            return Place::Checked(None);
-                        }
-                    };
-                    let writable = !matches!(variable.space, Space::Const);
-                    self.fixed(home, variable.offset, size, writable)
-                        .unwrap_or(Place::Checked(root))
+                        Space::Const
+                        | Space::Shared
+                        | Space::Generic
+                        | Space::Local
+                        | Space::Param => Place::Checked(None),
+                    }
                 }
                 Var::Param(i) if kernel => {
-                    let param = &function.params[i as usize];
-                    let (offset, size) = (param.offset, function.param_bytes);
-                    self.fixed(Home::Params, offset.into(), size.into(), false)
-                        .unwrap_or(Place::Checked(None))
+                    let start = function.params[i as usize].offset.into();
+                    if self.access.write {
+                        return Place::Checked(None);
+                    }
+                    self.window(Home::Params, start, function.param_bytes)
                 }
                 Var::Local(i) => {
-                    let offset = function.locals[i as usize].offset;
-                    self.fixed(
-                        Home::Locals,
-                        offset.into(),
-                        function.local_bytes.into(),
-                        true,
-                    )
-                    .unwrap_or(Place::Checked(None))
+                    let start = function.locals[i as usize].offset.into();
+                    self.window(Home::Locals, start, function.local_bytes)
                 }
                 Var::Param(i) => {
-                    let size = function.params[i as usize].ty.size;
-                    self.fixed(Home::Param(i), 0, size.into(), false)
-                        .unwrap_or_else(|| self.wrong(0, size, false))
+                    let param = &function.params[i as usize];
+                    self.variable(Home::Param(i), param.offset, param.ty.size)
                 }
                 Var::Return(i) => {
-                    let size = function.returns[i as usize].ty.size;
-                    self.fixed(Home::Return(i), 0, size.into(), true)
-                        .unwrap_or_else(|| self.wrong(0, size, true))
+                    let param = &function.returns[i as usize];
+                    self.variable(Home::Return(i), param.offset, param.ty.size)
                 }
                 Var::Frame(i) => {
-                    let size = function.frame[i as usize].ty.size;
-                    self.fixed(Home::Frame(i), 0, size.into(), true)
-                        .unwrap_or_else(|| self.wrong(0, size, true))
+                    let var = &function.frame[i as usize];
+                    self.variable(Home::Frame(i), var.offset, var.ty.size)
                 }
             },
         }
     }
 
-    /// Known bytes, if they are aligned, in bounds, and may be written where that is wanted.
-    fn fixed(&self, home: Home, offset: u64, size: u64, writable: bool) -> Option<Place> {
-        let at = offset.checked_add_signed(self.address.offset)?;
+    /// Bytes of a variable that begins at `start`, if they are aligned and lie in `from..to`.
+    fn fixed(&self, home: Home, start: u64, from: u64, to: u64) -> Option<Place> {
+        let at = start.checked_add_signed(self.address.offset)?;
         let end = at.checked_add(self.access.bytes.into())?;
-        let fits = end <= size && at.is_multiple_of(self.access.align.into());
-        let may = writable || !self.access.write;
-        Some(Place::Fixed(
-            home,
-            u32::try_from(at).ok().filter(|_| fits && may)?,
-        ))
+        let fits = from <= at && end <= to && at.is_multiple_of(self.access.align.into());
+        Some(Place::Fixed(home, u32::try_from(at).ok().filter(|_| fits)?))
     }
 
-    /// What is wrong with known bytes, in the order of [`View::access`](crate::machine::View::access).
-    fn wrong(&self, offset: u64, size: u32, writable: bool) -> Place {
-        let at = offset.wrapping_add_signed(self.address.offset);
-        let (size, bytes) = (u64::from(size), u64::from(self.access.bytes));
-        Place::Wrong(if !at.is_multiple_of(self.access.align.into()) {
-            FaultKind::Misaligned
-        } else if at > size || size - at < bytes || writable {
-            FaultKind::OutOfBounds
+    /// An access by name to a window, of which `size` bytes are there for certain.
+    fn window(&self, home: Home, start: u64, size: u32) -> Place {
+        self.fixed(home, start, 0, size.into())
+            .unwrap_or(Place::Checked(None))
+    }
+
+    /// An access to a variable of `size` bytes at `start` in a buffer of its own.
+    fn variable(&self, home: Home, start: u32, size: u32) -> Place {
+        let at = i64::from(start).wrapping_add(self.address.offset) as u64;
+        if !at.is_multiple_of(self.access.align.into()) {
+            return Place::Wrong(FaultKind::Misaligned, at);
+        }
+        let fits = u64::try_from(self.address.offset)
+            .ok()
+            .and_then(|offset| offset.checked_add(self.access.bytes.into()))
+            .is_some_and(|end| end <= size.into());
+        if fits {
+            Place::Fixed(home, self.address.offset as u32)
         } else {
-            FaultKind::ReadOnly
-        })
+            Place::Wrong(FaultKind::OutOfBounds, at)
+        }
     }
 }

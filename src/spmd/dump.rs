@@ -1,7 +1,7 @@
 //! Plans as text.
 
 use super::{FunctionPlan, ModulePlan, Root};
-use crate::ir::{FuncId, Module};
+use crate::ir::{FuncId, Function, Module};
 use std::fmt::Write;
 
 /// The plan of a function as text, with the facts about it.
@@ -41,12 +41,13 @@ fn write_plan(
             writeln!(text, "  {what}")?;
         }
     }
-    write_blocks(text, function, own)
+    write_blocks(text, module, function, own)
 }
 
 fn write_blocks(
     text: &mut String,
-    function: &crate::ir::Function,
+    module: &Module,
+    function: &Function,
     plan: &FunctionPlan,
 ) -> std::fmt::Result {
     writeln!(text, "  one region, {} blocks", plan.cfg.order().len())?;
@@ -82,19 +83,19 @@ fn write_blocks(
             } else {
                 reg.name.to_string()
             };
-            writeln!(text, "  {shown} derives from {}", describe(root))?;
+            writeln!(text, "  {shown} derives from {}", describe(module, root))?;
         }
     }
     Ok(())
 }
 
-fn describe(root: &Root) -> String {
+fn describe(module: &Module, root: &Root) -> String {
     match root {
         Root::Params(offsets) => {
             let offsets: Vec<String> = offsets.iter().map(u32::to_string).collect();
             format!("the parameter at {}", offsets.join(" or "))
         }
-        Root::Globals => "the module's variables".to_string(),
+        Root::Variable(id) => format!("`{}`", module.variables[id.index()].name),
         Root::Window(space) => format!("the {space:?} window"),
     }
 }

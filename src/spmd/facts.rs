@@ -55,7 +55,7 @@ pub struct Facts {
     pub calls: bool,
     /// Its code reads or writes the context for something else than faults and calls.
     pub context: bool,
-    /// It may stand at a depth of calls that is not bounded by [`SHALLOW`].
+    /// It may stand at a depth of calls that is not known to be small.
     pub deep: bool,
     /// A deep function may be reached from it (itself included): calls to it are counted.
     pub counted: bool,
@@ -153,8 +153,8 @@ impl Graph {
         }
     }
 
-    /// Functions that lie in a cycle, can be reached from one, or can be nested deeper than [`SHALLOW`].
-    fn deep(&self) -> Vec<bool> {
+    /// Functions that lie in a cycle, can be reached from one, or can be nested deeper than `shallow`.
+    fn deep(&self, shallow: u32) -> Vec<bool> {
         let mut waiting: Vec<u32> = self.callers.iter().map(|c| c.len() as u32).collect();
         let mut level = vec![0u32; waiting.len()];
         let mut deep = vec![true; waiting.len()];
@@ -162,7 +162,7 @@ impl Graph {
             .filter(|&i| waiting[i as usize] == 0)
             .collect();
         while let Some(i) = stack.pop() {
-            deep[i as usize] = level[i as usize] > SHALLOW;
+            deep[i as usize] = level[i as usize] > shallow;
             for &callee in &self.callees[i as usize] {
                 let callee = callee as usize;
                 level[callee] = level[callee].max(level[i as usize] + 1);
@@ -203,10 +203,15 @@ pub fn absent(module: &Module, planned: Vec<Option<Absent>>) -> Vec<Option<Absen
 }
 
 /// The facts of all functions that have a plan.
-pub fn facts(module: &Module, plans: &[Option<FunctionPlan>], checked: bool) -> Vec<Facts> {
+pub fn facts(
+    module: &Module,
+    plans: &[Option<FunctionPlan>],
+    checked: bool,
+    shallow: u32,
+) -> Vec<Facts> {
     let graph = Graph::new(module);
     let nodes = graph.callees.len();
-    let deep = graph.deep();
+    let deep = graph.deep(shallow);
     let mut counted = deep.clone();
     let [mut faults, mut exits, mut context] = [(); 3].map(|()| vec![false; nodes]);
     // A call through a pointer may always go wrong.
@@ -261,7 +266,7 @@ fn own_facts(module: &Module, function: &Function, plan: &FunctionPlan, checked:
                             facts.context = true;
                             facts.faults |= checked;
                         }
-                        Some(Place::Wrong(_)) => facts.faults = true,
+                        Some(Place::Wrong(..)) => facts.faults = true,
                     }
                 }
                 Kind::AddressOf(_) | Kind::Special { .. } => facts.context = true,

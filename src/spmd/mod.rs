@@ -85,8 +85,9 @@ pub struct ModulePlan {
 }
 
 impl ModulePlan {
-    /// Of a module. `checked`: whether accesses are checked, and so may fault.
-    pub fn new(module: &Module, checked: bool) -> Self {
+    /// Of a module. `checked`: whether accesses are checked, and so may fault. `shallow`: calls nested no deeper than
+    /// that are not counted.
+    pub fn new(module: &Module, checked: bool, shallow: u32) -> Self {
         let mut functions = Vec::new();
         let mut refused = Vec::new();
         for function in &module.functions {
@@ -103,12 +104,23 @@ impl ModulePlan {
                 *plan = None;
             }
         }
-        let known = facts::facts(module, &functions, checked);
+        let known = facts::facts(module, &functions, checked, shallow);
         ModulePlan {
             functions,
             absent,
             facts: known,
             calls: module.functions.iter().map(facts::calls).collect(),
+        }
+    }
+
+    /// Takes a function out, and those that call it.
+    pub fn refuse(&mut self, module: &Module, function: FuncId, why: Absent) {
+        self.absent[function.index()] = Some(why);
+        self.absent = facts::absent(module, std::mem::take(&mut self.absent));
+        for (plan, absent) in self.functions.iter_mut().zip(&self.absent) {
+            if absent.is_some() {
+                *plan = None;
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::ir::control::{ParamTy, Slot, Terminator};
 use crate::ir::memory::{Address, Base, Var};
-use crate::ir::{Function, FunctionKind, Inst, Kind, ParamKind, Reg, RegClass};
+use crate::ir::{Function, FunctionKind, Inst, Kind, Param, ParamKind, Reg, RegClass};
 
 /// Something that holds a value: registers come first, in their order, then promoted variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +29,7 @@ pub struct Names {
     params: Vec<Option<Name>>,
     returns: Vec<Option<Name>>,
     frame: Vec<Option<Name>>,
+    written: Vec<bool>,
 }
 
 impl Names {
@@ -41,16 +42,20 @@ impl Names {
             params: Vec::new(),
             returns: Vec::new(),
             frame: Vec::new(),
+            written: Vec::new(),
         };
+        let fits = |ty: ParamTy, offset: u32| {
+            register_class(ty).is_some() && offset.is_multiple_of(ty.size)
+        };
+        let in_memory = |p: &Param| p.kind == ParamKind::Memory && fits(p.ty, p.offset);
         let mut params: Vec<_> = (function.params.iter())
-            .map(|p| p.kind == ParamKind::Memory && !kernel && register_class(p.ty).is_some())
+            .map(|p| !kernel && in_memory(p))
             .collect();
-        let mut returns: Vec<_> = (function.returns.iter())
-            .map(|p| p.kind == ParamKind::Memory && register_class(p.ty).is_some())
-            .collect();
+        let mut returns: Vec<_> = function.returns.iter().map(in_memory).collect();
         let mut frame: Vec<_> = (function.frame.iter())
-            .map(|v| register_class(v.ty).is_some())
+            .map(|v| fits(v.ty, v.offset))
             .collect();
+        names.written = vec![false; params.len()];
         for inst in function.blocks.iter().flat_map(|b| &b.insts) {
             let (var, whole) = match &inst.kind {
                 Kind::Load(l) => match l.addr {
@@ -76,11 +81,10 @@ impl Names {
                 | Kind::Unsupported => continue,
             };
             let stays = |ty: ParamTy| whole.map(u32::from) == Some(ty.size);
-            // A parameter that is written faults; that is left to the slow way.
-            let written = matches!(inst.kind, Kind::Store(_));
             match var {
                 Var::Param(i) => {
-                    params[i as usize] &= stays(function.params[i as usize].ty) && !written;
+                    params[i as usize] &= stays(function.params[i as usize].ty);
+                    names.written[i as usize] |= matches!(inst.kind, Kind::Store(_));
                 }
                 Var::Return(i) => returns[i as usize] &= stays(function.returns[i as usize].ty),
                 Var::Frame(i) => frame[i as usize] &= stays(function.frame[i as usize].ty),
@@ -104,7 +108,7 @@ impl Names {
         names.params = promoted_params;
         names.returns = promoted_returns;
         names.frame = promoted_frame;
-        let by_register = |param: &crate::ir::Param| match param.kind {
+        let by_register = |param: &Param| match param.kind {
             ParamKind::Reg(reg) => Some(Name::from(reg)),
             ParamKind::Memory => None,
         };
@@ -130,6 +134,11 @@ impl Names {
     /// The name that a parameter is; `None` for one in memory.
     pub fn param(&self, index: usize) -> Option<Name> {
         self.params[index]
+    }
+
+    /// Whether the function writes to a parameter of its own.
+    pub fn writes_param(&self, index: usize) -> bool {
+        self.written[index]
     }
 
     /// The name that a return parameter is.

@@ -6,8 +6,8 @@
 use super::names::{Name, Names};
 use crate::ir::memory::{Base, Space, Var};
 use crate::ir::{
-    Function, FunctionKind, Inst, Kind, Module, Operand, Pure, PureOp, RegClass, bits, compare,
-    convert, extended, integer,
+    Function, FunctionKind, Inst, Kind, Module, Operand, Pure, PureOp, RegClass, VarId, bits,
+    compare, convert, extended, integer,
 };
 use smallvec::SmallVec;
 
@@ -17,8 +17,8 @@ pub enum Root {
     /// Pointers among the kernel's parameters, by their offsets in the buffer, in order. Where several were added
     /// up, that one counts whose value points to memory.
     Params(SmallVec<[u32; 2]>),
-    /// The module's variables.
-    Globals,
+    /// A variable of the module.
+    Variable(VarId),
     /// A window, by generic address.
     Window(Space),
 }
@@ -170,7 +170,7 @@ fn transfer(
         Kind::Store(store) => store.srcs.first().map_or(Origin::Number, of),
         Kind::AddressOf(address) => match address.var {
             Var::Module(v) if module.variables[v.index()].space == Space::Global => {
-                Origin::Of(Root::Globals)
+                Origin::Of(Root::Variable(v))
             }
             Var::Module(_) | Var::Local(_) | Var::Param(_) | Var::Return(_) | Var::Frame(_) => {
                 Origin::Number

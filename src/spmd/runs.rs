@@ -62,9 +62,9 @@ pub fn runs(
             }
             Needs::Check(reach, base, root) => start(reach, base, root, i as u32),
         };
-        match &mut open {
-            Some(run) if extend(run, &next).is_some() => {}
-            _ => runs.extend(open.replace(next)),
+        let extended = open.as_mut().and_then(|run| extend(run, &next));
+        if extended.is_none() {
+            runs.extend(open.replace(next));
         }
         // A load may overwrite its own base.
         if let Some(run) = &open {
@@ -116,7 +116,7 @@ fn needs(
                 (Place::Checked(root), Base::Reg(base)) if inst.guard.is_none() => {
                     Needs::Check(reach, base, root)
                 }
-                (Place::Checked(_) | Place::Wrong(_), _) => Needs::Other,
+                (Place::Checked(_) | Place::Wrong(..), _) => Needs::Other,
             }
         }
     }

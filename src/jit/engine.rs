@@ -1,0 +1,392 @@
+//! Compiling: plan, lower, Cranelift.
+
+use super::memory::{Memory, Piece};
+use super::{CompileError, OptLevel, Settings, Stats, host};
+use crate::ir::{FuncId, FunctionKind, Module};
+use crate::lower::context::Entry;
+use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
+use crate::spmd::{Absent, Facts, ModulePlan, Root};
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{AbiParam, Function, Signature, types};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{Configurable, Flags};
+use cranelift_codegen::{CodegenError, Context, settings};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_module::{FuncId as ClifId, ModuleReloc};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+/// Functions of more Cranelift instructions than this are not given to the slow register allocator without the
+/// mid-end's help: it takes time that grows with their square.
+const LARGE: usize = 8_000;
+
+/// What compiling a module gives.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub(super) memory: Memory,
+    pub(super) absent: Vec<Option<Absent>>,
+    pub(super) facts: Vec<Facts>,
+    /// For each function its code, the way in, and the code in the host's convention.
+    pub(super) entries: Vec<Entries>,
+    /// For indirect calls.
+    pub(super) table: Box<[Entry]>,
+    pub(super) sites: Vec<Site>,
+    pub(super) answers: u32,
+    /// Most bytes that a function needs on the native stack.
+    pub(super) frame: usize,
+    pub(super) stats: Stats,
+}
+
+/// The code of a function.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entries {
+    pub(super) code: Option<*const u8>,
+    pub(super) trampoline: Option<*const u8>,
+    pub(super) plain: Option<*const u8>,
+    /// The kernel's sums of pointer parameters.
+    pub(super) roots: Vec<Root>,
+}
+
+/// Cranelift's idea of the host.
+pub(super) fn isa(settings: &Settings, single_pass: bool) -> Result<OwnedTargetIsa, CompileError> {
+    let mut flags = settings::builder();
+    let opt_level = match settings.opt_level {
+        OptLevel::None => "none",
+        OptLevel::Speed => "speed",
+        OptLevel::SpeedAndSize => "speed_and_size",
+    };
+    let verify = if settings.verify { "true" } else { "false" };
+    let own = [
+        ("opt_level", opt_level),
+        ("enable_verifier", verify),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
+    ];
+    let allocator = [("regalloc_algorithm", "single_pass")];
+    let given = settings.cranelift.iter();
+    let all = own
+        .into_iter()
+        .chain(allocator.into_iter().filter(|_| single_pass))
+        .chain(given.map(|(n, v)| (n.as_str(), v.as_str())));
+    for (name, value) in all {
+        flags.set(name, value).map_err(|e| CompileError::Setting {
+            name: name.to_string(),
+            value: value.to_string(),
+            message: e.to_string(),
+        })?;
+    }
+    let builder = cranelift_native::builder().map_err(|e| CompileError::Host(e.to_string()))?;
+    builder
+        .finish(Flags::new(flags))
+        .map_err(|e| CompileError::Host(e.to_string()))
+}
+
+/// How to lower for these settings.
+pub(super) fn options(settings: &Settings) -> Options {
+    Options {
+        checked: settings.checked,
+        strong_memory: cfg!(target_arch = "x86_64"),
+    }
+}
+
+/// What went wrong with one function.
+pub(super) enum Trouble {
+    /// It is too much for Cranelift.
+    Limit,
+    /// A bug.
+    Bug(String),
+}
+
+/// Runs a step that may panic where there is a bug.
+pub(super) fn fenced<T>(step: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| {
+        let message = (panic.downcast_ref::<String>().map(String::as_str))
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("a panic");
+        Err(Trouble::Bug(message.to_string()))
+    })
+}
+
+/// Cranelift's compilers, one for functions of each size, and their reusable memory.
+pub(super) struct Compiler {
+    pub(super) isa: OwnedTargetIsa,
+    large: Option<OwnedTargetIsa>,
+    pub(super) context: Context,
+    pub(super) builder: FunctionBuilderContext,
+}
+
+impl Compiler {
+    pub(super) fn new(settings: &Settings) -> Result<Self, CompileError> {
+        let own_allocator = settings
+            .cranelift
+            .iter()
+            .any(|(name, _)| name == "regalloc_algorithm");
+        let large = match settings.opt_level {
+            OptLevel::None if !own_allocator => Some(isa(settings, true)?),
+            OptLevel::None | OptLevel::Speed | OptLevel::SpeedAndSize => None,
+        };
+        Ok(Compiler {
+            isa: isa(settings, false)?,
+            large,
+            context: Context::new(),
+            builder: FunctionBuilderContext::new(),
+        })
+    }
+
+    /// Machine code for a function: the piece, and the bytes of its frame. `Context` keeps the rest.
+    pub(super) fn compile(
+        &mut self,
+        symbol: Symbol,
+        clif: Function,
+    ) -> Result<(Piece, usize), Trouble> {
+        self.context.clear();
+        self.context.func = clif;
+        let isa = match &self.large {
+            Some(large) if self.context.func.dfg.num_insts() > LARGE => large,
+            Some(_) | None => &self.isa,
+        };
+        self.context
+            .compile(&**isa, &mut ControlPlane::default())
+            .map_err(|e| match e.inner {
+                CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Trouble::Limit,
+                CodegenError::Verifier(_)
+                | CodegenError::Unsupported(_)
+                | CodegenError::Regalloc(_)
+                | CodegenError::RegisterMappingError(_) => Trouble::Bug(e.inner.to_string()),
+            })?;
+        let compiled = self
+            .context
+            .compiled_code()
+            .ok_or_else(|| Trouble::Bug("no code".to_string()))?;
+        let frame = compiled
+            .buffer
+            .frame_layout()
+            .map_or(0, |layout| layout.frame_to_fp_offset as usize + 64);
+        let id = ClifId::from_u32(symbol.number());
+        let piece = Piece {
+            symbol,
+            bytes: compiled.code_buffer().to_vec(),
+            align: u64::from(compiled.buffer.alignment)
+                .max(isa.function_alignment().minimum.into()),
+            relocations: compiled
+                .buffer
+                .relocs()
+                .iter()
+                .map(|r| ModuleReloc::from_mach_reloc(r, &self.context.func, id))
+                .collect(),
+        };
+        Ok((piece, frame))
+    }
+}
+
+/// Compiles a module. Calls nested no deeper than `shallow` are not counted.
+pub(super) fn compile(
+    module: &Module,
+    settings: &Settings,
+    shallow: u32,
+) -> Result<Compiled, CompileError> {
+    let mut stats = Stats::default();
+    let mut compiler = Compiler::new(settings)?;
+    let options = options(settings);
+    let started = Instant::now();
+    let mut plan = ModulePlan::new(module, settings.checked, shallow);
+    stats.plan = started.elapsed();
+
+    let mut sites = Sites::new(module);
+    let mut pieces = Vec::new();
+    let mut frame = 0;
+    let mut roots = vec![Vec::new(); module.functions.len()];
+    for (i, function) in module.functions.iter().enumerate() {
+        let id = FuncId(i as u32);
+        if plan.function(id).is_none() {
+            continue;
+        }
+        let made = compile_function(
+            module,
+            &plan,
+            id,
+            &options,
+            &mut sites,
+            &mut compiler,
+            &mut stats,
+        );
+        match made {
+            Ok(made) => {
+                roots[i] = made.roots;
+                frame = frame.max(made.frame);
+                pieces.extend(made.pieces);
+            }
+            Err(Trouble::Limit) => plan.refuse(
+                module,
+                id,
+                Absent::TooLarge {
+                    what: "bytes of machine code or stack",
+                    count: u64::from(u32::MAX),
+                    limit: 0,
+                },
+            ),
+            Err(Trouble::Bug(message)) => {
+                return Err(CompileError::Internal {
+                    function: function.name.clone(),
+                    message,
+                });
+            }
+        }
+    }
+    pieces.retain(|p: &Piece| match p.symbol {
+        Symbol::Function(f) | Symbol::Trampoline(f) | Symbol::Plain(f) => {
+            plan.function(f).is_some()
+        }
+        Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost => true,
+    });
+    let resolve = fenced(|| {
+        let clif = lower::resolve(&*compiler.isa, &mut compiler.builder);
+        compiler.compile(Symbol::Resolve, clif)
+    });
+    match resolve {
+        Ok((piece, _)) => pieces.push(piece),
+        Err(trouble) => return Err(internal("the way to the host", trouble)),
+    }
+
+    let started = Instant::now();
+    let convention = compiler.isa.default_call_conv();
+    let signature = |params: &[types::Type], returns: &[types::Type]| {
+        let mut signature = Signature::new(convention);
+        signature.params = params.iter().copied().map(AbiParam::new).collect();
+        signature.returns = returns.iter().copied().map(AbiParam::new).collect();
+        signature
+    };
+    let resolve: unsafe extern "C" fn(_, _, _, _) = host::resolve;
+    let clock: extern "C" fn() -> u64 = host::clock;
+    let outside = [
+        (
+            Symbol::ResolveHost,
+            signature(&[types::I64, types::I32, types::I64, types::I32], &[]),
+            resolve as *const u8,
+        ),
+        (
+            Symbol::ClockHost,
+            signature(&[], &[types::I64]),
+            clock as *const u8,
+        ),
+    ];
+    let symbols = Symbol::Function(FuncId(module.functions.len() as u32)).number();
+    let (memory, addresses) = Memory::link(compiler.isa, symbols, &outside, &pieces)?;
+    stats.link = started.elapsed();
+    stats.code_bytes = pieces.iter().map(|p| p.bytes.len()).sum();
+
+    let mut entries: Vec<Entries> = (roots.into_iter())
+        .map(|roots| Entries {
+            roots,
+            ..Entries::default()
+        })
+        .collect();
+    for (piece, address) in pieces.iter().zip(addresses) {
+        match piece.symbol {
+            Symbol::Function(f) => entries[f.index()].code = Some(address),
+            Symbol::Trampoline(f) => entries[f.index()].trampoline = Some(address),
+            Symbol::Plain(f) => entries[f.index()].plain = Some(address),
+            Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost => {}
+        }
+    }
+    let table = (module.functions.iter().zip(&entries))
+        .map(|(function, entry)| {
+            let device = function.kind == FunctionKind::Device;
+            Entry {
+                code: entry.code.unwrap_or(std::ptr::null()),
+                ty: match entry.code {
+                    Some(_) if device => sites.type_number(&function.call_type()),
+                    Some(_) | None => u32::MAX,
+                },
+                local_bytes: function.local_bytes,
+                local_align: function.local_align.max(1).into(),
+            }
+        })
+        .collect();
+    Ok(Compiled {
+        memory,
+        absent: plan.absent,
+        facts: plan.facts,
+        entries,
+        table,
+        sites: sites.list,
+        answers: sites.answers,
+        frame,
+        stats,
+    })
+}
+
+/// A function in machine code, with the ways into it.
+struct Made {
+    pieces: Vec<Piece>,
+    roots: Vec<Root>,
+    frame: usize,
+}
+
+fn compile_function(
+    module: &Module,
+    plan: &ModulePlan,
+    id: FuncId,
+    options: &Options,
+    sites: &mut Sites,
+    compiler: &mut Compiler,
+    stats: &mut Stats,
+) -> Result<Made, Trouble> {
+    let function = &module.functions[id.index()];
+    let started = Instant::now();
+    let lowered: Lowered = fenced(|| {
+        lower::lower(
+            module,
+            plan,
+            id,
+            options,
+            &*compiler.isa,
+            sites,
+            &mut compiler.builder,
+        )
+        .ok_or_else(|| Trouble::Bug("no plan".to_string()))
+    })?;
+    stats.lower += started.elapsed();
+    let started = Instant::now();
+    let (piece, frame) = fenced(|| compiler.compile(Symbol::Function(id), lowered.clif))?;
+    let mut pieces = vec![piece];
+    if function.kind == FunctionKind::Device {
+        pieces.push(fenced(|| {
+            let clif = lower::trampoline(module, id, &*compiler.isa, &mut compiler.builder);
+            Ok(compiler.compile(Symbol::Trampoline(id), clif)?.0)
+        })?);
+        if plan.facts[id.index()].is_simple() {
+            let plain = fenced(|| {
+                let clif = lower::plain(module, id, &*compiler.isa, &mut compiler.builder);
+                clif.map(|clif| compiler.compile(Symbol::Plain(id), clif))
+                    .transpose()
+            })?;
+            pieces.extend(plain.map(|(piece, _)| piece));
+        }
+    }
+    stats.compile += started.elapsed();
+    stats.functions += 1;
+    stats.instructions += function
+        .blocks
+        .iter()
+        .map(|b| b.insts.len() + 1)
+        .sum::<usize>();
+    Ok(Made {
+        pieces,
+        roots: lowered.roots,
+        frame,
+    })
+}
+
+/// A bug, in something that is not a function of the module.
+pub(super) fn internal(function: &str, trouble: Trouble) -> CompileError {
+    CompileError::Internal {
+        function: function.to_string(),
+        message: match trouble {
+            Trouble::Limit => "too large".to_string(),
+            Trouble::Bug(message) => message,
+        },
+    }
+}

@@ -168,7 +168,7 @@ impl<'f> Emit<'_, 'f> {
             value
         } else if from.bits() > ty.bits() {
             self.ins().ireduce(ty, value)
-        } else if let Some(constant) = self.constant(value) {
+        } else if let (Some(constant), ..=64) = (self.constant(value), ty.bits()) {
             let shift = 64 - from.bits();
             let constant = if signed {
                 ((constant << shift) as i64 >> shift) as u64

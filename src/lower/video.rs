@@ -362,17 +362,16 @@ impl Emit<'_, '_> {
             }
             return sum;
         }
-        // Four numbers of 16 bits whose sum fits them too: it comes out at the top of a product.
-        let four = self.vector_cast(d, I64X2);
-        let four = self.ins().extractlane(four, 0);
-        let kept = (0..4)
-            .filter(|i| mask >> i & 1 != 0)
-            .fold(0u64, |kept, i| kept | 0xffff << (16 * i));
-        let four = self.and_k(four, kept);
-        let ones = self.k(I64, 0x0001_0001_0001_0001);
-        let sums = self.ins().imul(four, ones);
-        let sum = self.sar_k(sums, 48);
-        self.resize(sum, I32, false)
+        // The sum of four fits 16 bits too.
+        let kept: Vec<u8> = (0..8)
+            .flat_map(|i| [if i < 4 && mask >> i & 1 != 0 { 0xff } else { 0 }; 2])
+            .collect();
+        let kept = self.vector_k(I16X8, &kept);
+        let kept = self.ins().band(d, kept);
+        let pairs = self.ins().iadd_pairwise(kept, kept);
+        let sums = self.ins().iadd_pairwise(pairs, pairs);
+        let sum = self.ins().extractlane(sums, 0);
+        self.resize(sum, I32, true)
     }
 
     /// c with the low parts of the lanes in `mask`.

@@ -10,17 +10,25 @@ use crate::error::Error;
 use crate::interp::Interpreter;
 use crate::ir::{self, FuncId};
 use crate::jit::Code;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Code of a [`Module`], ready to be given memory. Cloning it is cheap; the code is freed with the last handle of the
 /// program and of everything made of it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Program {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program")
+            .field("module", self.module())
+            .finish_non_exhaustive()
+    }
+}
+
 struct Shared {
     engine: Engine,
     module: Module,

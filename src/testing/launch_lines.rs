@@ -201,13 +201,18 @@ fn named_words(rest: &str) -> Result<(String, Vec<u32>), FormatError> {
     Ok((name, list))
 }
 
-/// `out ptr u32[8] init all deadbeef`, `x val u32 7`, `s val bytes 00ff`
+/// `out ptr u32[8] init all deadbeef`, `x val u32 7`, `s val bytes 00ff`; the name may be left out.
 fn arg(rest: &str) -> Result<Arg, FormatError> {
-    let mut parts = rest.split_whitespace();
-    let name = parts.next().unwrap_or_default().to_string();
-    let kind = parts.next().unwrap_or_default();
+    let mut parts = rest.split_whitespace().peekable();
+    let mut name = parts.next().unwrap_or_default().to_string();
+    let is_kind = |word: &str| matches!(word, "ptr" | "val");
+    let kind = match parts.next_if(|word| is_kind(word)) {
+        Some(kind) => kind.to_string(),
+        None if is_kind(&name) => std::mem::take(&mut name),
+        None => parts.next().unwrap_or_default().to_string(),
+    };
     let ty = parts.next().unwrap_or_default();
-    let value = match kind {
+    let value = match kind.as_str() {
         "ptr" => {
             let (elem, count) = ty
                 .split_once('[')
@@ -316,6 +321,15 @@ mod tests {
                 globals: vec![("g".to_string(), vec![0xff])],
             }
         );
+    }
+
+    #[test]
+    fn arguments_need_no_name() {
+        let text = "//@ entry k\n//@ arg val u32 7\n//@ arg ptr u32[1]\n//@ arg val val u8 1\n//@ arg ptr ptr u32[1]\n\
+                    //@ expect ptr 0\n";
+        let case = &parse(text).expect("well formed")[0];
+        let names: Vec<&str> = case.spec.args.iter().map(|a| a.name.as_str()).collect();
+        assert_eq!(names, ["", "", "val", "ptr"]);
     }
 
     #[test]

@@ -478,11 +478,11 @@ mod check {
         let file = folder.file("kernels.ptx", KERNELS);
         let output = ptxlift(&["check", &file]);
         code(&output, 4);
-        assert!(stdout(&output).contains("line 28: `bar.sync` is not supported (barriers)"));
+        assert!(stdout(&output).contains("line 29: `bar.sync` is not supported (barriers)"));
         let output = ptxlift(&["check", "--json", &file]);
         code(&output, 4);
         let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("an object");
-        assert_eq!(report["functions"][2]["unsupported"][0]["line"], 28);
+        assert_eq!(report["functions"][2]["unsupported"][0]["line"], 29);
         assert_eq!(report["functions"][0]["registers"]["b64"], 3);
     }
 

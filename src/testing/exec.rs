@@ -301,3 +301,60 @@ pub fn show_results(results: &[Vec<u8>]) -> String {
         _ => format!("({})", words.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{Position, Span};
+
+    fn fault(kind: FaultKind, start: u32) -> Box<Fault> {
+        Box::new(Fault {
+            kind,
+            function: "k".to_string(),
+            span: Span::new(start, start + 4),
+            file: "t.ptx".to_string(),
+            position: Position { line: 1, column: 1 },
+            instruction: "trap".to_string(),
+            source: None,
+            block: [0; 3],
+            thread: [0; 3],
+            address: None,
+            nearest: None,
+            detail: None,
+        })
+    }
+
+    fn call(end: Result<Vec<Vec<u8>>, Box<Fault>>, global: u8) -> CallOutcome {
+        CallOutcome {
+            end,
+            globals: vec![("g".to_string(), vec![0, global])],
+        }
+    }
+
+    #[test]
+    fn results_and_variables_are_compared() {
+        let one = || Ok(vec![vec![1, 0, 0, 0]]);
+        assert_eq!(call_difference(&call(one(), 7), &call(one(), 7)), None);
+        let other = call_difference(&call(one(), 7), &call(Ok(vec![vec![2, 0, 0, 0]]), 7));
+        let text = other.expect("results differ");
+        assert!(
+            text.contains("00000001 in the interpreter, 00000002 in native code"),
+            "{text}"
+        );
+        let other = call_difference(&call(one(), 7), &call(one(), 8));
+        let text = other.expect("variables differ");
+        assert!(text.contains("variable g, byte 1: 07"), "{text}");
+    }
+
+    #[test]
+    fn faults_are_compared_by_kind_and_place() {
+        let difference = |a, b| call_difference(&call(Err(a), 0), &call(Err(b), 1));
+        use FaultKind::{Misaligned, OutOfBounds, TimeLimit};
+        assert_eq!(difference(fault(Misaligned, 9), fault(Misaligned, 9)), None);
+        assert_eq!(difference(fault(TimeLimit, 9), fault(TimeLimit, 50)), None);
+        assert!(difference(fault(Misaligned, 9), fault(Misaligned, 50)).is_some());
+        assert!(difference(fault(Misaligned, 9), fault(OutOfBounds, 9)).is_some());
+        let well = call(Ok(Vec::new()), 0);
+        assert!(call_difference(&well, &call(Err(fault(Misaligned, 9)), 0)).is_some());
+    }
+}

@@ -2,6 +2,16 @@
 
 mod support;
 
+/// What is known and not built yet.
+const LATER: &[&str] = &[
+    "floating point",
+    "barriers",
+    "atomics",
+    "warp operations",
+    "asynchronous copies",
+    "system calls",
+];
+
 fn main() -> std::process::ExitCode {
-    support::run("cases", support::LATER)
+    support::run("cases", LATER)
 }

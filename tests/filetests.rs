@@ -6,11 +6,10 @@
 //! * A file of the same name that ends in `.ast`, `.ir`, `.plan` or `.clif` instead of `.ptx`: what `ptxlift dump` shows
 //!   of the stage. `PTXLIFT_BLESS=1` rewrites it.
 
-mod support;
-
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptxlift::diag::{Diagnostics, Severity};
 use ptxlift::testing::discover::discover;
+use ptxlift::testing::suite;
 use ptxlift::{Error, Module};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,7 +65,7 @@ fn test(path: &Path) -> Result<(), Failed> {
     if let Ok(files) = discover(&[path.to_path_buf()]) {
         tests += 1;
         for file in &files {
-            support::check(file, &[])?;
+            suite::expect(file, &[])?;
         }
     }
     if tests == 0 {

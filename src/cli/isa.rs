@@ -19,6 +19,42 @@ const AMD_RELATIVES: [(&str, &str); 2] = [
     ("shf", "v_alignbit_b32"),
 ];
 
+/// Instructions of the checker's own, which have no rows: what may be written, what it does, what it needs.
+const CONTROL: [(&str, &str, &str, Version, u32); 8] = [
+    ("bra", "bra{.uni} label", "goes on at the label", (1, 0), 10),
+    (
+        "brx",
+        "brx.idx{.uni} index, table",
+        "goes on at the label of `.branchtargets` with this index",
+        (6, 0),
+        30,
+    ),
+    (
+        "call",
+        "call{.uni} {(results),} function{, (arguments)}",
+        "calls a function",
+        (1, 0),
+        10,
+    ),
+    (
+        "call",
+        "call{.uni} {(results),} address, {(arguments),} prototype or targets",
+        "calls the function at an address, of this `.callprototype` or among these `.calltargets`",
+        (2, 1),
+        20,
+    ),
+    (
+        "ret",
+        "ret{.uni}",
+        "returns from a function; ends the thread in a kernel",
+        (1, 0),
+        10,
+    ),
+    ("exit", "exit", "ends the thread", (1, 0), 10),
+    ("trap", "trap", "ends the launch in a fault", (1, 0), 10),
+    ("brkpt", "brkpt", "as trap", (1, 0), 11),
+];
+
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     match &args.mnemonic {
         None => families(out),
@@ -35,7 +71,7 @@ fn families(out: &mut Out) {
     let mut families: IndexMap<&str, Vec<&str>> = IndexMap::new();
     let mut later: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for m in names::MNEMONICS {
-        let list = if isa::forms(m.name).next().is_some() {
+        let list = if isa::lacking_family(m.name, &[]).is_none() {
             &mut families
         } else {
             &mut later
@@ -78,12 +114,17 @@ fn mnemonic(name: &str, out: &mut Out) -> Result<(), Failure> {
         )));
     };
     out.text(format_args!("{name}: {}\n", known.family));
-    let mut forms = isa::forms(name).peekable();
-    if forms.peek().is_none() {
+    if isa::lacking_family(name, &[]).is_some() {
         out.text(format_args!("not built yet\n"));
         return Ok(());
     }
-    for form in forms {
+    for (_, form, doc, since, target) in CONTROL.iter().filter(|c| c.0 == name) {
+        out.text(format_args!(
+            "\n{form}\n    {doc}\n    since {}; native code\n",
+            show_needs(*since, *target)
+        ));
+    }
+    for form in isa::forms(name) {
         out.text(format_args!("\n"));
         show_form(form, out);
     }

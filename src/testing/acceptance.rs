@@ -24,9 +24,9 @@ const REGISTERS: &str = ".reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<8>;\n
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Trial {
     text: String,
-    /// Where the statement, and the declarations that stand before it in the body, begin. Everything from here on is
-    /// theirs to answer for: what follows is right by itself.
-    body: usize,
+    /// Where the directives at the top end. Everything from here on is the row's to answer for: the statement and the
+    /// declarations that come with it; the rest is right by itself.
+    row: usize,
 }
 
 impl Trial {
@@ -39,23 +39,23 @@ impl Trial {
         statement: &str,
     ) -> Self {
         let mut text = directives.to_string();
+        let row = text.len();
         for declaration in before_kernel {
             text.push_str(declaration);
             text.push('\n');
         }
         text.push_str(&format!(".visible .entry k({parameters})\n{{\n{REGISTERS}"));
-        let body = text.len();
         for declaration in before_statement {
             text.push_str(declaration);
             text.push('\n');
         }
         text.push_str(statement);
         text.push_str("\nret;\n}\n");
-        Trial { text, body }
+        Trial { text, row }
     }
 
     fn check(&self) -> Verdict {
-        check(&self.text, self.body)
+        check(&self.text, self.row)
     }
 }
 
@@ -66,16 +66,16 @@ enum Verdict {
     Accepted,
     /// It is accepted and needs families that are lacking.
     Lacks(Vec<String>),
-    /// It is refused for the statement.
+    /// It is refused for the row.
     Refused(String),
-    /// It is refused for something else.
+    /// It is refused for the directives at the top.
     RefusedElsewhere(String),
     /// A bug of ours.
     Broken(String),
 }
 
-/// Checks a module; errors before `body` are not the statement's.
-fn check(text: &str, body: usize) -> Verdict {
+/// Checks a module; errors before `row` are not the row's.
+fn check(text: &str, row: usize) -> Verdict {
     let error = match Module::parse_named("row", text) {
         Ok(module) => {
             let mut families: Vec<String> = module
@@ -104,8 +104,8 @@ fn check(text: &str, body: usize) -> Verdict {
         }
     };
     let errors = || diagnostics.iter().filter(|d| d.severity == Severity::Error);
-    let at_statement = |d: &&Diagnostic| d.span.start as usize >= body;
-    match (errors().find(at_statement), errors().next()) {
+    let at_row = |d: &&Diagnostic| d.span.start as usize >= row;
+    match (errors().find(at_row), errors().next()) {
         (Some(d), _) => Verdict::Refused(d.message.clone()),
         (None, Some(d)) => Verdict::RefusedElsewhere(d.message.clone()),
         (None, None) => Verdict::Broken("refused without an error".to_string()),
@@ -357,9 +357,10 @@ mod tests {
     }
 
     #[test]
-    fn the_body_begins_behind_the_registers() {
+    fn the_row_begins_behind_the_directives() {
         let trial = Trial::new(".version 8.7\n", "", &["m"], &["b"], "ret;");
-        assert_eq!(&trial.text[trial.body..], "b\nret;\nret;\n}\n");
+        assert_eq!(trial.row, ".version 8.7\n".len());
+        assert!(trial.text.ends_with("b\nret;\nret;\n}\n"));
         assert!(
             trial
                 .text

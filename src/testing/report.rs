@@ -173,6 +173,18 @@ impl Report {
             .filter(|c| matches!(c.outcome, Outcome::Failed { .. }))
     }
 
+    /// The cases that failed, or were skipped for something else than `needs`.
+    pub fn unexpected(&self, needs: &[&str]) -> Vec<&CaseResult> {
+        let is_unexpected = |case: &&CaseResult| match &case.outcome {
+            Outcome::Passed => false,
+            Outcome::Failed { .. } => true,
+            Outcome::Skipped { needs: lacking } => {
+                lacking.iter().any(|need| !needs.contains(&need.as_str()))
+            }
+        };
+        self.cases.iter().filter(is_unexpected).collect()
+    }
+
     /// Everything that skipped cases need, with how many need it.
     pub fn needs(&self) -> BTreeMap<&str, usize> {
         let mut needs = BTreeMap::new();
@@ -338,6 +350,13 @@ mod tests {
         assert_eq!(objects[0]["engine"], "jit");
         assert_eq!(objects[1]["got"], "two\nlines");
         assert_eq!(objects[2]["needs"][0], "floating point");
+    }
+
+    #[test]
+    fn skips_may_be_expected() {
+        let report = report();
+        assert_eq!(report.unexpected(&["floating point"]).len(), 1);
+        assert_eq!(report.unexpected(&["barriers"]).len(), 2);
     }
 
     #[test]

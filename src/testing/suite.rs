@@ -87,6 +87,35 @@ pub fn run(files: &[TestFile], options: &Options) -> Report {
     }
 }
 
+/// Runs the cases of one file in both engines, as a test of its own.
+///
+/// # Errors
+/// The first of the cases that fail, or need something else than `needs`; or that there are none.
+pub fn expect(file: &TestFile, needs: &[&str]) -> Result<(), String> {
+    const SHOWN: usize = 20;
+    let options = Options {
+        jobs: 1,
+        ..Options::default()
+    };
+    let report = run(std::slice::from_ref(file), &options);
+    if report.cases.is_empty() {
+        return Err("there are no cases".to_string());
+    }
+    let unexpected = report.unexpected(needs);
+    if unexpected.is_empty() {
+        return Ok(());
+    }
+    let mut lines: Vec<String> = unexpected
+        .iter()
+        .take(SHOWN)
+        .map(|case| case.to_string())
+        .collect();
+    if unexpected.len() > SHOWN {
+        lines.push(format!("and {} more", unexpected.len() - SHOWN));
+    }
+    Err(lines.join("\n"))
+}
+
 fn jobs<'a>(shared: &'a Shared<'a>, file: &'a TestFile) -> Vec<Job<'a>> {
     match file.kind {
         FileKind::Vectors => vectors::run::jobs(shared, file),

@@ -255,7 +255,7 @@ fn check_availability(
 
 /// # Errors
 /// If the module's `.version` or `.target` is smaller.
-pub(super) fn available(
+pub(in crate::check) fn available(
     context: &dyn Context,
     span: Span,
     what: &str,

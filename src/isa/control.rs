@@ -2,10 +2,7 @@
 //!
 //! Branches, calls and returns have no rows: whoever builds the control flow graph reads them.
 
-use super::form::{
-    Build, Form, OperandKind, Slot, SlotName, T, TypeOf, first, form, param, src, word,
-};
-use super::types::Ty;
+use super::form::{Build, Form, OperandKind, Slot, SlotName, U32, first, form, param, src, word};
 use super::words::ty;
 
 const MASK: Slot = first(SlotName::Variant, &[word("mask")]);
@@ -15,11 +12,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "pmevent",
         &[],
-        &[param(
-            "a",
-            OperandKind::Literal(0, 15),
-            TypeOf::Fixed(Ty::U32),
-        )],
+        &[param("a", OperandKind::Literal(0, 15), U32)],
         Build::Hint,
         "triggers a performance monitor event: nothing here",
     )
@@ -27,11 +20,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "pmevent",
         &[MASK],
-        &[param(
-            "a",
-            OperandKind::Literal(0, 0xffff),
-            TypeOf::Fixed(Ty::U32),
-        )],
+        &[param("a", OperandKind::Literal(0, 0xffff), U32)],
         Build::Hint,
         "triggers performance monitor events: nothing here",
     )
@@ -39,7 +28,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "nanosleep",
         &[ty(&[word("u32")])],
-        &[src("t", T)],
+        &[src("t", U32)],
         Build::Hint,
         "sleeps up to 2 t nanoseconds: no time at all here",
     )

@@ -521,6 +521,12 @@ fn cvta(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Com
     let [Arg::Dst(Some(dst), class), from] = args else {
         return Err(unexpected());
     };
+    if *class < out.address_class() {
+        return Err(Complaint::slot(
+            SlotName::Type,
+            "addresses of this module are 64 bits wide",
+        ));
+    }
     let value = match from {
         Arg::Src(value, _) => *value,
         Arg::AddressOf(_) => {

@@ -353,6 +353,8 @@ pub enum Arg {
         value: Operand,
         /// The digits after the point, if there are any, and whether they count halves rather than bytes.
         lanes: Option<(bool, SmallVec<[u8; 4]>)>,
+        /// Whether `-` stood before it.
+        negated: bool,
     },
     /// A value of 128 bits, or the place for one: low and high half.
     Quad(Operand, Operand),

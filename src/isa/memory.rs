@@ -2,8 +2,8 @@
 
 use super::convert::{space, upper_half};
 use super::form::{
-    Arg, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, Word,
-    first, form, maybe, one, param, word,
+    Arg, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, U32,
+    Word, dst, first, form, maybe, one, param, src, word,
 };
 use super::types::Ty;
 use super::words::ty;
@@ -11,7 +11,7 @@ use crate::ir::memory::{Address, Load, Order, Space, Store};
 use crate::ir::{Kind, Operand, Reg};
 use smallvec::SmallVec;
 
-const B64: TypeOf = TypeOf::Fixed(Ty::B64);
+const U64: TypeOf = TypeOf::Fixed(Ty::U64);
 
 const TYPES: &[Word] = &[
     word("b8"),
@@ -31,6 +31,19 @@ const TYPES: &[Word] = &[
     word("b128").needs((8, 3), 70),
 ];
 const VECTOR: Slot = maybe(SlotName::Vector, &[word("v2"), word("v4"), word("v8")]);
+/// Vectors of 256 bits.
+const LONG_VECTOR: Slot = one(SlotName::Vector, &[word("v4"), word("v8")]);
+/// What they are made of.
+const LONG_TYPES: &[Word] = &[
+    word("b32"),
+    word("u32"),
+    word("s32"),
+    word("f32"),
+    word("b64"),
+    word("u64"),
+    word("s64"),
+    word("f64"),
+];
 const SHARED_CTA: Word = word("shared::cta").needs((7, 8), 10);
 const SHARED_CLUSTER: Word = word("shared::cluster").needs((7, 8), 90);
 const LOAD_SPACES: Slot = maybe(
@@ -80,7 +93,13 @@ const STORE_ORDER: Slot = maybe(
         word("release").needs(MODEL, 70),
     ],
 );
-const MMIO: Slot = maybe(SlotName::Mmio, &[word("mmio").needs((8, 2), 70)]);
+const MMIO: Slot = one(SlotName::Mmio, &[word("mmio").needs((8, 2), 70)]);
+const SYSTEM: Slot = one(SlotName::Scope, &[word("sys")]);
+const RELAXED: Slot = one(SlotName::Order, &[word("relaxed")]);
+const ACQUIRE: Slot = one(SlotName::Order, &[word("acquire")]);
+const RELEASE: Slot = one(SlotName::Order, &[word("release")]);
+const VOLATILE: Slot = one(SlotName::Order, &[word("volatile")]);
+const LOCAL: Slot = one(SlotName::Space, &[word("local")]);
 const SCOPE: Slot = maybe(
     SlotName::Scope,
     &[
@@ -123,9 +142,9 @@ const EVICT_L1: Slot = maybe(
 const EVICT_L2: Slot = maybe(
     SlotName::EvictL2,
     &[
-        word("L2::evict_normal").needs((8, 8), 100),
-        word("L2::evict_first").needs((8, 8), 100),
-        word("L2::evict_last").needs((8, 8), 100),
+        word("L2::evict_normal"),
+        word("L2::evict_first"),
+        word("L2::evict_last"),
     ],
 );
 const PREFETCH_SIZE: Slot = maybe(
@@ -145,55 +164,124 @@ const NON_COHERENT: Slot = one(SlotName::NonCoherent, &[word("nc")]);
 const LOADED: Param = param("d", OperandKind::LoadDst, T);
 const STORED: Param = param("b", OperandKind::StoreSrc, T);
 const ADDRESS: Param = param("a", OperandKind::Address, TypeOf::Address);
-const POLICY: Param = param("cache-policy", OperandKind::RegSrc, B64);
-const SIZE_128: Param = param("size", OperandKind::Literal(128, 128), B64);
+const POLICY: Param = src("cache-policy", U64);
+const SIZE_128: Param = param("size", OperandKind::Literal(128, 128), U64);
 
+const LD: &[Param] = &[LOADED, ADDRESS];
+const LD_POLICY: &[Param] = &[LOADED, ADDRESS, POLICY];
+const ST: &[Param] = &[ADDRESS, STORED];
+const ST_POLICY: &[Param] = &[ADDRESS, STORED, POLICY];
+
+const LOAD_NC_DOC: &str = "d = the element or elements at a, which nobody writes during the launch";
 const LOAD_DOC: &str = "d = the element or elements at a";
 const STORE_DOC: &str = "the element or elements at a = b";
 
+/// `ld` of up to 128 bits.
+const fn ld(slots: &'static [Slot], operands: &'static [Param]) -> Form {
+    form("ld", slots, operands, Build::Emit(load), LOAD_DOC).rule(access_rules)
+}
+
+/// `ld.global.nc` of up to 128 bits.
+const fn ld_nc(slots: &'static [Slot], operands: &'static [Param]) -> Form {
+    form("ld", slots, operands, Build::Emit(load), LOAD_NC_DOC)
+        .needs((3, 1), 32)
+        .rule(access_rules)
+}
+
+/// `st` of up to 128 bits.
+const fn st(slots: &'static [Slot], operands: &'static [Param]) -> Form {
+    form("st", slots, operands, Build::Emit(store), STORE_DOC).rule(access_rules)
+}
+
 /// The rows.
 pub(super) const FORMS: &[Form] = &[
-    form(
-        "ld",
+    ld(
         &[
             LOAD_ORDER,
-            MMIO,
             SCOPE,
             LOAD_SPACES,
             LOAD_CACHE,
             EVICT_L1,
-            EVICT_L2,
             PREFETCH_SIZE,
             VECTOR,
             ty(TYPES),
         ],
-        &[LOADED, ADDRESS],
-        Build::Emit(load),
-        LOAD_DOC,
-    )
-    .rule(access_rules),
-    form(
-        "ld",
+        LD,
+    ),
+    ld(
         &[
             LOAD_ORDER,
-            MMIO,
             SCOPE,
             LOAD_SPACES,
             LOAD_CACHE,
             EVICT_L1,
-            EVICT_L2,
             CACHE_HINT,
             PREFETCH_SIZE,
             VECTOR,
             ty(TYPES),
         ],
-        &[LOADED, ADDRESS, POLICY],
-        Build::Emit(load),
-        LOAD_DOC,
+        LD_POLICY,
+    ),
+    ld(
+        &[
+            LOAD_ORDER,
+            SCOPE,
+            MAYBE_GLOBAL,
+            LOAD_CACHE,
+            EVICT_L1,
+            EVICT_L2,
+            PREFETCH_SIZE,
+            LONG_VECTOR,
+            ty(LONG_TYPES),
+        ],
+        LD,
     )
-    .rule(access_rules),
-    form(
-        "ld",
+    .needs((8, 8), 100),
+    ld(
+        &[
+            LOAD_ORDER,
+            SCOPE,
+            MAYBE_GLOBAL,
+            LOAD_CACHE,
+            EVICT_L1,
+            EVICT_L2,
+            CACHE_HINT,
+            PREFETCH_SIZE,
+            LONG_VECTOR,
+            ty(LONG_TYPES),
+        ],
+        LD_POLICY,
+    )
+    .needs((8, 8), 100),
+    ld(&[VOLATILE, LOCAL, VECTOR, ty(TYPES)], LD).needs((9, 1), 10),
+    ld(&[MMIO, RELAXED, SYSTEM, MAYBE_GLOBAL, ty(TYPES)], LD),
+    ld(&[MMIO, ACQUIRE, SYSTEM, MAYBE_GLOBAL, ty(TYPES)], LD).needs((9, 3), 70),
+    ld_nc(
+        &[
+            GLOBAL,
+            NC_CACHE,
+            NON_COHERENT,
+            EVICT_L1,
+            PREFETCH_SIZE,
+            VECTOR,
+            ty(TYPES),
+        ],
+        LD,
+    ),
+    ld_nc(
+        &[
+            GLOBAL,
+            NC_CACHE,
+            NON_COHERENT,
+            EVICT_L1,
+            CACHE_HINT,
+            PREFETCH_SIZE,
+            VECTOR,
+            ty(TYPES),
+        ],
+        LD_POLICY,
+    ),
+    ld_nc(
         &[
             GLOBAL,
             NC_CACHE,
@@ -201,17 +289,13 @@ pub(super) const FORMS: &[Form] = &[
             EVICT_L1,
             EVICT_L2,
             PREFETCH_SIZE,
-            VECTOR,
-            ty(TYPES),
+            LONG_VECTOR,
+            ty(LONG_TYPES),
         ],
-        &[LOADED, ADDRESS],
-        Build::Emit(load),
-        "d = the element or elements at a, which nobody writes during the launch",
+        LD,
     )
-    .needs((3, 1), 32)
-    .rule(access_rules),
-    form(
-        "ld",
+    .needs((8, 8), 100),
+    ld_nc(
         &[
             GLOBAL,
             NC_CACHE,
@@ -220,61 +304,82 @@ pub(super) const FORMS: &[Form] = &[
             EVICT_L2,
             CACHE_HINT,
             PREFETCH_SIZE,
-            VECTOR,
-            ty(TYPES),
+            LONG_VECTOR,
+            ty(LONG_TYPES),
         ],
-        &[LOADED, ADDRESS, POLICY],
-        Build::Emit(load),
-        "d = the element or elements at a, which nobody writes during the launch",
+        LD_POLICY,
     )
-    .needs((3, 1), 32)
-    .rule(access_rules),
+    .needs((8, 8), 100),
     form(
         "ldu",
-        &[MAYBE_GLOBAL, VECTOR, ty(TYPES)],
-        &[LOADED, ADDRESS],
+        &[
+            MAYBE_GLOBAL,
+            maybe(SlotName::Vector, &[word("v2"), word("v4")]),
+            ty(TYPES),
+        ],
+        LD,
         Build::Emit(load),
-        "d = the element or elements at a, which is the same address in all threads of the warp and nobody writes",
+        "d = the element or elements at a, which is one address for the whole warp and nobody writes",
     )
     .needs((2, 0), 20)
     .rule(access_rules),
-    form(
-        "st",
+    st(
         &[
             STORE_ORDER,
-            MMIO,
             SCOPE,
             STORE_SPACES,
             STORE_CACHE,
             EVICT_L1,
-            EVICT_L2,
             VECTOR,
             ty(TYPES),
         ],
-        &[ADDRESS, STORED],
-        Build::Emit(store),
-        STORE_DOC,
-    )
-    .rule(access_rules),
-    form(
-        "st",
+        ST,
+    ),
+    st(
         &[
             STORE_ORDER,
-            MMIO,
             SCOPE,
             STORE_SPACES,
             STORE_CACHE,
             EVICT_L1,
-            EVICT_L2,
             CACHE_HINT,
             VECTOR,
             ty(TYPES),
         ],
-        &[ADDRESS, STORED, POLICY],
-        Build::Emit(store),
-        STORE_DOC,
+        ST_POLICY,
+    ),
+    st(
+        &[
+            STORE_ORDER,
+            SCOPE,
+            MAYBE_GLOBAL,
+            STORE_CACHE,
+            EVICT_L1,
+            EVICT_L2,
+            LONG_VECTOR,
+            ty(LONG_TYPES),
+        ],
+        ST,
     )
-    .rule(access_rules),
+    .needs((8, 8), 100),
+    st(
+        &[
+            STORE_ORDER,
+            SCOPE,
+            MAYBE_GLOBAL,
+            STORE_CACHE,
+            EVICT_L1,
+            EVICT_L2,
+            CACHE_HINT,
+            LONG_VECTOR,
+            ty(LONG_TYPES),
+        ],
+        ST_POLICY,
+    )
+    .needs((8, 8), 100),
+    st(&[VOLATILE, LOCAL, VECTOR, ty(TYPES)], ST).needs((9, 1), 10),
+    st(&[MMIO, RELAXED, SYSTEM, MAYBE_GLOBAL, ty(TYPES)], ST),
+    st(&[MMIO, RELEASE, SYSTEM, MAYBE_GLOBAL, ty(TYPES)], ST).needs((9, 3), 70),
     form(
         "prefetch",
         &[
@@ -289,7 +394,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "prefetch",
         &[
-            GLOBAL,
+            MAYBE_GLOBAL,
             one(
                 SlotName::EvictL2,
                 &[
@@ -350,7 +455,7 @@ pub(super) const FORMS: &[Form] = &[
             ty(&[word("b64")]),
         ],
         &[
-            super::form::dst(T),
+            dst(U64),
             param("fraction", OperandKind::Fraction, TypeOf::Fixed(Ty::F32)).optional(),
         ],
         Build::Emit(policy),
@@ -367,10 +472,10 @@ pub(super) const FORMS: &[Form] = &[
             ty(&[word("b64")]),
         ],
         &[
-            super::form::dst(T),
+            dst(U64),
             ADDRESS,
-            super::form::src("primary-size", super::form::U32),
-            super::form::src("total-size", super::form::U32),
+            src("primary-size", U32),
+            src("total-size", U32),
         ],
         Build::Emit(policy_range),
         "d = 0, which stands for any cache policy",
@@ -383,7 +488,7 @@ pub(super) const FORMS: &[Form] = &[
             one(SlotName::Level, &[word("L2")]),
             ty(&[word("b64")]),
         ],
-        &[super::form::dst(T), super::form::src("access-property", T)],
+        &[dst(U64), src("access-property", U64)],
         Build::Emit(policy),
         "d = 0, which stands for any cache policy",
     )
@@ -420,16 +525,6 @@ fn access_rules(choice: &Choice<'_>) -> Result<(), Complaint> {
             "a scope goes with `.relaxed`, `.acquire` and `.release` only",
         ));
     }
-    if choice.has(SlotName::Mmio)
-        && !(order == Some("relaxed")
-            && choice.word(SlotName::Scope) == Some("sys")
-            && cached(choice))
-    {
-        return Err(Complaint::slot(
-            SlotName::Mmio,
-            "`.mmio` goes with `.relaxed.sys` on global memory only",
-        ));
-    }
     if (strong || order == Some("volatile"))
         && matches!(
             space,
@@ -444,7 +539,9 @@ fn access_rules(choice: &Choice<'_>) -> Result<(), Complaint> {
             ),
         ));
     }
-    if strong && space == Some("local") {
+    // Volatile accesses of local memory have rows of their own.
+    let unordered = strong || (order == Some("volatile") && choice.form.since < (9, 1));
+    if unordered && space == Some("local") {
         return Err(Complaint::slot(
             SlotName::Order,
             "local memory belongs to one thread: there is nothing to order",
@@ -468,6 +565,12 @@ fn access_rules(choice: &Choice<'_>) -> Result<(), Complaint> {
         SlotName::CacheHint,
         SlotName::PrefetchSize,
     ] {
+        if choice.has(name) && order == Some("volatile") && name != SlotName::PrefetchSize {
+            return Err(Complaint::slot(
+                name,
+                format!("a {} does not go with `.volatile`", name.describe()),
+            ));
+        }
         if choice.has(name) && !cached(choice) {
             return Err(Complaint::slot(
                 name,
@@ -492,11 +595,12 @@ fn vector_fits(choice: &Choice<'_>) -> Result<(), Complaint> {
     let ty = choice.ty(SlotName::Type)?;
     let count = elements(choice);
     let bits = ty.bits as usize * count;
-    let long = bits == 256 && ty.bits >= 32 && ty.bits <= 64 && cached(choice);
-    if count > 1 && (ty.bits == 128 || (bits > 128 && !long)) {
+    // Longer ones have rows of their own.
+    let long = choice.form.since >= (8, 8);
+    if count > 1 && (ty.bits == 128 || long != (bits == 256) || (!long && bits > 128)) {
         return Err(Complaint::slot(
             SlotName::Vector,
-            format!("{count} elements of `{ty}` are too wide for one access"),
+            format!("{count} elements of `{ty}` do not make an access of 128 or 256 bits or less"),
         ));
     }
     Ok(())

@@ -523,15 +523,27 @@ fn second(choice: &Choice<'_>, parts: &Parts<'_>) -> Result<Second, Complaint> {
     }
 }
 
+/// Two signs are taken and mean nothing; the assembler has it so.
+fn refuse_signs(a: bool, b: bool, c: bool) -> Result<(), Complaint> {
+    let at = match (a, b, c) {
+        (_, _, true) => 3,
+        (true, false, false) => 1,
+        (false, true, false) => 2,
+        (true, true, false) | (false, false, false) => return Ok(()),
+    };
+    Err(Complaint::operand(
+        at,
+        "this instruction does not negate its sources",
+    ))
+}
+
 fn scalar_op(choice: &Choice<'_>, args: &[Arg], op: ScalarOp) -> Result<PureOp, Complaint> {
     let parts = parts(args)?;
-    // Two signs are taken and mean nothing; the assembler has it so.
-    if parts.a.1 != parts.b.1 {
-        return Err(Complaint::operand(
-            if parts.a.1 { 1 } else { 2 },
-            "this instruction does not negate its sources",
-        ));
-    }
+    refuse_signs(
+        parts.a.1,
+        parts.b.1,
+        parts.c.is_some_and(|(_, negated)| negated),
+    )?;
     let (a, b) = sources(choice, &parts);
     Ok(PureOp::Video(Op::Scalar {
         op,
@@ -551,7 +563,7 @@ fn multiply_add(choice: &Choice<'_>, args: &[Arg]) -> Result<PureOp, Complaint> 
     let (neg_a, neg_b) = (parts.a.1, parts.b.1);
     let neg_c = parts.c.is_some_and(|(_, negated)| negated);
     let plus_one = choice.has(SlotName::PlusOne);
-    if plus_one && (neg_a || neg_b || neg_c) {
+    if plus_one && (neg_a != neg_b || neg_c) {
         return Err(Complaint::slot(
             SlotName::PlusOne,
             "`.po` and a negated operand exclude each other",
@@ -639,6 +651,8 @@ fn simd_op(choice: &Choice<'_>, args: &[Arg], lanes: u8, op: SimdOp) -> Result<P
             written.iter().fold(0, |mask, lane| mask | 1 << lane)
         }
     };
+    let negated = |index: usize| matches!(args.get(index), Some(Arg::Lanes { negated: true, .. }));
+    refuse_signs(negated(1), negated(2), negated(3))?;
     if get(3)?.is_some() {
         return Err(Complaint::operand(3, "operand c takes no selector"));
     }

@@ -4,6 +4,7 @@ use super::values::{is_name, unexpected};
 use super::{Named, Register, Resolver};
 use crate::check::constant::{self, Constant};
 use crate::check::context::{DeclKind, Symbol};
+use crate::check::instruction::available;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::convert::Op as ConvertOp;
 use crate::ir::integer::{Op as IntegerOp, Part};
@@ -299,6 +300,15 @@ impl Resolver<'_, '_> {
                 format!("an address of `{}` has one part", self.mnemonic()),
             ));
         }
+        if self.space() == Space::Generic {
+            available(
+                &*self.context,
+                address.span,
+                "a generic address",
+                (2, 0),
+                20,
+            )?;
+        }
         let (base, rest) = split(&address.base);
         if !is_name(base) {
             return self.absolute(&address.base);
@@ -369,14 +379,11 @@ impl Resolver<'_, '_> {
                 "a global or generic address is 64 bits wide in this module",
             ));
         }
-        if space == Space::Param {
-            let word = self.choice.word(SlotName::Space);
-            if self.mnemonic() == "st" || word == Some("param::func") {
-                return Err(Diagnostic::error(
-                    span,
-                    "parameters of functions are reached by name only",
-                ));
-            }
+        if self.choice.word(SlotName::Space) == Some("param::func") {
+            return Err(Diagnostic::error(
+                span,
+                "parameters of functions are reached by name only",
+            ));
         }
         let offset = rest.map_or(Ok(0), offset)?;
         let reg = if register.ty.bits < 32 {

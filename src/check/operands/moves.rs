@@ -4,7 +4,7 @@ use super::values::{is_name, unexpected};
 use super::{Fit, Named, Resolver, is_sink};
 use crate::check::context::Symbol;
 use crate::diag::{Diagnostic, Span};
-use crate::ir::memory::Space;
+use crate::ir::memory::{Space, Var};
 use crate::ir::{Operand as Value, Reg, RegClass};
 use crate::isa::form::{Arg, SlotName, TypeOf};
 use crate::isa::special::{self, SpecialName};
@@ -279,6 +279,12 @@ impl Resolver<'_, '_> {
             ));
         }
         let place = self.variable(expr, indexed)?;
+        if let Var::Frame(_) = place.var {
+            return Err(Diagnostic::error(
+                span,
+                "a parameter of a call has no address",
+            ));
+        }
         if ty.bits == 32 && self.context.address_bits() == 64 && place.space == Space::Global {
             return Err(Diagnostic::error(
                 span,
@@ -319,6 +325,12 @@ impl Resolver<'_, '_> {
         }
         let place = self.variable(expr, indexed)?;
         self.check_space(expr.span(), place.space)?;
+        if let Var::Frame(_) = place.var {
+            return Err(Diagnostic::error(
+                expr.span(),
+                "a parameter of a call has no address",
+            ));
+        }
         Ok(self.address_value(place))
     }
 }

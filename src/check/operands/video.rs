@@ -45,6 +45,18 @@ fn lanes(suffix: Name<'_>) -> Option<(bool, SmallVec<[u8; 4]>)> {
     (1..=4).contains(&digits.len()).then_some((halves, digits))
 }
 
+/// A name behind a `-`, which is no constant expression.
+fn sign<'e, 's>(expr: &'e Expr<'s>) -> (&'e Expr<'s>, bool) {
+    match expr {
+        Expr::Unary {
+            op: UnaryOp::Neg,
+            arg,
+            ..
+        } if is_name(arg) => (arg, true),
+        _ => (expr, false),
+    }
+}
+
 impl Resolver<'_, '_> {
     /// A register whose suffix is a selector.
     fn selected(
@@ -97,14 +109,7 @@ impl Resolver<'_, '_> {
         let Operand::Expr(expr) = operand else {
             return Err(unexpected(operand));
         };
-        let (expr, negated) = match expr {
-            Expr::Unary {
-                op: UnaryOp::Neg,
-                arg,
-                ..
-            } if is_name(arg) => (&**arg, true),
-            _ => (expr, false),
-        };
+        let (expr, negated) = sign(expr);
         if !is_name(expr) {
             return match self.constant(expr, ty)? {
                 Arg::Src(value, _) => Ok(Arg::Part {
@@ -115,7 +120,8 @@ impl Resolver<'_, '_> {
                 _ => Err(unexpected(operand)),
             };
         }
-        if let Expr::Name { name, suffix: None } = expr
+        if !negated
+            && let Expr::Name { name, suffix: None } = expr
             && let Some(Symbol::Function(function)) = self.context.lookup(name.text)
         {
             return Ok(Arg::Part {
@@ -134,7 +140,11 @@ impl Resolver<'_, '_> {
 
     /// A register with lanes.
     pub(super) fn simd(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
-        let Operand::Expr(Expr::Name { name, suffix }) = operand else {
+        let Operand::Expr(expr) = operand else {
+            return Err(unexpected(operand));
+        };
+        let (expr, negated) = sign(expr);
+        let Expr::Name { name, suffix } = expr else {
             return Err(unexpected(operand));
         };
         let register = self.register(&Operand::Expr(Expr::Name {
@@ -157,6 +167,7 @@ impl Resolver<'_, '_> {
         Ok(Arg::Lanes {
             value: Value::Reg(register.reg),
             lanes,
+            negated,
         })
     }
 }

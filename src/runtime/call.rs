@@ -44,7 +44,8 @@ impl Options {
             cancel: None,
             calls: facts.calls,
             unbounded: facts.unbounded,
-            global_memory: facts.global_memory,
+            // Engines insist on the module's variables, used or not.
+            global_memory: facts.global_memory || program.ir().global_bytes > 0,
             shared: program.ir().functions[function.index()].shared_bytes as usize,
             local: config.local_bytes as usize,
         }

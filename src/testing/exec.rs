@@ -44,7 +44,7 @@ impl Globals {
 
 /// Gives a module's variables memory, on a device of their own.
 fn instantiate(module: &Module, engine: &Engine) -> Result<Instance, Error> {
-    let device = Device::new(DeviceConfig::default())?;
+    let device = Device::new(DeviceConfig::default().address_bits(module.address_bits()))?;
     engine.compile(module)?.instantiate(&device)
 }
 

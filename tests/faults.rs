@@ -249,6 +249,66 @@ fn local_memory_ends_with_the_innermost_frame() {
 }
 
 #[test]
+fn parameters_of_functions_end_where_each_does() {
+    let access = |load: &str| {
+        format!(
+            "
+            .func f(.param .b32 a, .param .align 8 .b8 s[12], .param .b32 z)
+            {{
+                .reg .b32 %r; .reg .b64 %d;
+                {load} // here
+                ret;
+            }}
+            .entry k() {{
+                .param .align 8 .b8 x[12];
+                .reg .b32 %r;
+                st.param.b32 [x+8], 1;
+                call f, (1, x, 2);
+                ret;
+            }}"
+        )
+    };
+    for (load, kind, nearest) in [
+        (
+            "ld.param.u8 %r, [s+12];",
+            FaultKind::OutOfBounds,
+            ("parameter `s`", 12, 12),
+        ),
+        (
+            "ld.param.u32 %r, [a+4];",
+            FaultKind::OutOfBounds,
+            ("parameter `a`", 4, 4),
+        ),
+        (
+            "ld.param.u32 %r, [z+-4];",
+            FaultKind::OutOfBounds,
+            ("parameter `z`", -4, 4),
+        ),
+        (
+            "ld.param.u64 %d, [s+8];",
+            FaultKind::OutOfBounds,
+            ("parameter `s`", 8, 12),
+        ),
+        (
+            "ld.param.u64 %d, [s+4];",
+            FaultKind::Misaligned,
+            ("parameter `s`", 4, 12),
+        ),
+        (
+            "ld.param.u32 %r, [s+10];",
+            FaultKind::Misaligned,
+            ("parameter `s`", 10, 12),
+        ),
+    ] {
+        for fault in faults(config(), Launch::grid(1), &[], &access(load)) {
+            let told = fault.nearest.clone().unwrap();
+            assert_eq!(fault.kind, kind, "{fault}");
+            assert_eq!((&*told.what, told.offset, told.size), nearest, "{fault}");
+        }
+    }
+}
+
+#[test]
 fn a_read_only_buffer_is_not_written() {
     let text = format!(
         "{HEADER}.entry k(.param .u64 p)

@@ -63,7 +63,11 @@ fn value(ty: IntTy, bits: u64) -> i128 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig {
+        cases: 2000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn bfe_is_the_pseudo_code(ty in prop::sample::select(&IntTy::ALL[4..]), a in word(), b in word(), c in word()) {

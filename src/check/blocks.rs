@@ -4,10 +4,11 @@ use super::builder::Builder;
 use super::calls::Table;
 use super::constant::{Constant, evaluate};
 use super::context::{Context, DeclKind, Symbol};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Span};
 use crate::ir::control::Terminator;
 use crate::ir::{Block, Guard, Operand};
 use crate::syntax::ast::{Expr, Instruction, Name, Operand as Written};
+use std::rc::Rc;
 
 /// `bra L;`, `bra.uni L;`
 pub(super) fn branch<'s>(
@@ -64,7 +65,10 @@ pub(super) fn branch_indexed<'s>(
     };
     let index = index_operand(builder, index);
     let targets = branch_targets(builder, table);
-    if let (Some(index), Some(targets)) = (index, targets) {
+    if let (Some(index), Some(targets)) = (index, targets)
+        && more_targets(builder, targets.len() as u64, instruction.span)
+    {
+        let targets = targets.to_vec();
         builder.guarded(guard, |builder| {
             builder.terminate(Terminator::Table { index, targets });
         });
@@ -167,24 +171,37 @@ fn label_named(builder: &mut Builder<'_, '_>, name: Name<'_>) -> Option<Block> {
     None
 }
 
+/// Entries of tables of branches, and of the jumps by them, in a module: each is a word of memory, though `L<N>` and
+/// `brx` are short texts.
+const MAX_TARGETS: u64 = 1 << 20;
+
+/// Counts further entries; refuses those that are too many.
+fn more_targets(builder: &mut Builder<'_, '_>, count: u64, span: Span) -> bool {
+    let before = builder.checker.targets;
+    let all = before.saturating_add(count);
+    builder.checker.targets = all;
+    if all > MAX_TARGETS && before <= MAX_TARGETS {
+        builder.report(Diagnostic::error(
+            span,
+            format!("the tables of branches of the module have more than {MAX_TARGETS} entries"),
+        ));
+    }
+    all <= MAX_TARGETS
+}
+
 /// The labels of a `.branchtargets` list.
 pub(super) fn targets(
     builder: &mut Builder<'_, '_>,
     list: &[crate::syntax::ast::Target<'_>],
 ) -> Vec<Block> {
-    /// Entries of one table; each is a word of memory, though `L<N>` is a short text.
-    const MAX_TARGETS: u64 = 1 << 20;
     let mut blocks = Vec::new();
     for target in list {
-        let Some((count, span)) = target.range else {
+        let count = target.range.map_or(1, |(count, _)| count);
+        if !more_targets(builder, count, target.name.span) {
+            break;
+        }
+        if target.range.is_none() {
             blocks.extend(label_named(builder, target.name));
-            continue;
-        };
-        if count > MAX_TARGETS {
-            builder.report(Diagnostic::error(
-                span,
-                format!("{count} targets, at most {MAX_TARGETS} are taken"),
-            ));
             continue;
         }
         for index in 0..count {
@@ -202,7 +219,7 @@ pub(super) fn targets(
     blocks
 }
 
-fn branch_targets(builder: &mut Builder<'_, '_>, operand: &Written<'_>) -> Option<Vec<Block>> {
+fn branch_targets(builder: &mut Builder<'_, '_>, operand: &Written<'_>) -> Option<Rc<[Block]>> {
     let Some(name) = plain_name(operand) else {
         builder.report(Diagnostic::error(
             operand.span(),

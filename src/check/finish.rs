@@ -31,12 +31,11 @@ pub(super) fn undefined(checker: &mut Checker<'_>) {
             checker.reports.push(Diagnostic::error(info.span, nowhere));
             continue;
         }
-        for span in [checker.called.get(&id), checker.addressed.get(&id)] {
-            if let Some(&span) = span {
-                checker.reports.push(
-                    Diagnostic::error(span, nowhere.clone()).related(info.span, "declared here"),
-                );
-            }
+        let uses = [checker.called.get(&id), checker.addressed.get(&id)];
+        for &span in uses.into_iter().flatten() {
+            checker
+                .reports
+                .push(Diagnostic::error(span, nowhere.clone()).related(info.span, "declared here"));
         }
     }
     for (id, &span) in &checker.open_uses {

@@ -15,7 +15,7 @@ const GLOBAL_GAP: u64 = 16;
 /// Bytes of static shared memory of a kernel.
 const MAX_SHARED: u64 = 48 << 10;
 /// Steps from kernels over calls that are taken to find out who uses which shared variable.
-const MAX_STEPS: usize = 1 << 24;
+const MAX_STEPS: usize = 1 << 22;
 
 /// Lays out the `.local` variables of a function, and its `.param` variables for calls.
 pub(super) fn stack(function: &mut Function, reports: &mut Reports) {

@@ -11,6 +11,7 @@ mod calls;
 mod constant;
 mod context;
 mod decls;
+mod directives;
 mod finish;
 mod functions;
 mod initialiser;

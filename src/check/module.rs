@@ -12,6 +12,7 @@ use crate::ir::{self, FuncId, VarId};
 use crate::syntax::ast::{self, Item};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What a name of the module stands for.
@@ -35,7 +36,7 @@ pub(super) struct Info {
     /// `.noreturn`
     pub noreturn: bool,
     /// What it takes and gives.
-    pub signature: Signature,
+    pub signature: Rc<Signature>,
     /// Variables in `.shared` that it names.
     pub shared: FxHashSet<VarId>,
     /// Functions that it calls or takes the address of.
@@ -46,7 +47,7 @@ pub(super) struct Info {
 
 impl Info {
     /// Of a function that has just been declared.
-    pub(super) fn new(span: Span, signature: Signature) -> Self {
+    pub(super) fn new(span: Span, signature: Rc<Signature>) -> Self {
         Info {
             linkage: String::new(),
             span,
@@ -79,6 +80,8 @@ pub(super) struct Checker<'s> {
     pub aliases: FxHashMap<FuncId, (FuncId, Span)>,
     /// Bytes of all initialisers.
     pub initialised: u64,
+    /// Entries of all tables of branches and of all that jump by them.
+    pub targets: u64,
     pub files: Vec<ir::SourceFile>,
     pub locations: Vec<ir::Location>,
     located: FxHashMap<ir::Location, u32>,
@@ -104,6 +107,7 @@ impl<'s> Checker<'s> {
             called: FxHashMap::default(),
             aliases: FxHashMap::default(),
             initialised: 0,
+            targets: 0,
             files: Vec::new(),
             locations: Vec::new(),
             located: FxHashMap::default(),

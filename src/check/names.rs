@@ -46,6 +46,13 @@ fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most {
         return None;
     }
+    // What both begin and end with costs nothing.
+    let same =
+        |pairs: &mut dyn Iterator<Item = (&u8, &u8)>| pairs.take_while(|(x, y)| x == y).count();
+    let start = same(&mut a.iter().zip(b));
+    let (a, b) = (&a[start..], &b[start..]);
+    let end = same(&mut a.iter().rev().zip(b.iter().rev()));
+    let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = row[0];

@@ -5,6 +5,22 @@ use crate::diag::{Diagnostic, Severity};
 /// How many errors are kept, and how many warnings.
 const MAX: usize = 100;
 
+/// The longest word of a message: names of the text have any length.
+const MAX_WORD: usize = 400;
+
+/// Cuts words that are too long.
+fn shorten(message: String) -> String {
+    if message.len() <= MAX_WORD {
+        return message;
+    }
+    let cut = |word: &str| match word.char_indices().nth(MAX_WORD) {
+        Some((end, _)) => format!("{}...", &word[..end]),
+        None => word.to_string(),
+    };
+    let words: Vec<String> = message.split(' ').map(cut).collect();
+    words.join(" ")
+}
+
 /// Diagnostics of one module.
 #[derive(Debug, Default)]
 pub(super) struct Reports {
@@ -29,13 +45,14 @@ impl Reports {
     }
 
     /// Adds one, unless there are enough of its kind.
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn push(&mut self, mut diagnostic: Diagnostic) {
         let count = match diagnostic.severity {
             Severity::Error => &mut self.errors,
             Severity::Warning => &mut self.warnings,
         };
         *count += 1;
         if *count <= MAX {
+            diagnostic.message = shorten(diagnostic.message);
             self.list.push(diagnostic);
         }
     }
@@ -57,8 +74,7 @@ impl Reports {
             && let Some(last) = self
                 .list
                 .iter_mut()
-                .filter(|d| d.severity == Severity::Error)
-                .next_back()
+                .rfind(|d| d.severity == Severity::Error)
         {
             last.hint = Some(format!("{left_out} more errors are not shown"));
         }

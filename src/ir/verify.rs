@@ -77,7 +77,7 @@ fn require(holds: bool, message: impl FnOnce() -> String) -> Rule {
 fn verify_variable(module: &Module, variable: &Variable) -> Rule {
     let align = u64::from(variable.align);
     require(align.is_power_of_two(), || format!("alignment {align}"))?;
-    require(variable.offset % align == 0, || {
+    require(variable.offset.is_multiple_of(align), || {
         format!("offset {} is not aligned to {align}", variable.offset)
     })?;
     require(
@@ -455,9 +455,10 @@ impl Check<'_> {
 
 /// A parameter or variable behind those before it.
 fn placed(name: &str, ty: ParamTy, offset: u32, end: &mut u32) -> Rule {
-    require(ty.align.is_power_of_two() && offset % ty.align == 0, || {
-        format!("`{name}` at {offset}, aligned to {}", ty.align)
-    })?;
+    require(
+        ty.align.is_power_of_two() && offset.is_multiple_of(ty.align),
+        || format!("`{name}` at {offset}, aligned to {}", ty.align),
+    )?;
     require(offset >= *end, || {
         format!("`{name}` at {offset} lies over the one before")
     })?;

@@ -572,6 +572,10 @@ mod run {
             "3",
             "--threads",
             "1",
+            "--set",
+            "opt_level=none",
+            "--set",
+            "regalloc_algorithm=single_pass",
         ]);
         code(&output, 0);
         let text = stdout(&output);
@@ -595,7 +599,22 @@ mod run {
         for (args, exit, part) in [
             (&["--kernel", "add_m"][..], 2, "add_n"),
             (&[], 2, "--kernel"),
-            (&["--kernel", "add_n", "--arg", "u32:1"], 2, "wants"),
+            (&["--kernel", "add_n", "--arg", "u64:1"], 2, "wants"),
+            (
+                &["--kernel", "add_n", "--arg", "u32:1"],
+                2,
+                "parameter 0 of kernel `add_n` is `.u64 out` of 8 bytes, `u32:1` has 4",
+            ),
+            (
+                &["--kernel", "traps", "--set", "is_pic=true"],
+                2,
+                "cannot be set",
+            ),
+            (
+                &["--kernel", "traps", "--set", "opt_level=fast"],
+                2,
+                "opt_level",
+            ),
             (&["--kernel", "add_n", "--arg", "u32"], 2, "TYPE:VALUE"),
             (&["--kernel", "traps", "--grid", "0"], 2, "grid"),
             (&["--kernel", "traps", "--block", "1,2,3,4"], 2, "three"),

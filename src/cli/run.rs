@@ -106,8 +106,24 @@ fn parse_output(text: &str) -> Result<(usize, PathBuf), String> {
     Ok((index, file.into()))
 }
 
+/// The settings of Cranelift's that may differ without breaking what relies on the others.
+const SETTINGS: [&str; 6] = [
+    "opt_level",
+    "regalloc_algorithm",
+    "enable_alias_analysis",
+    "enable_verifier",
+    "log2_min_function_alignment",
+    "preserve_frame_pointers",
+];
+
 fn parse_setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    if !SETTINGS.contains(&key) {
+        return Err(format!(
+            "`{key}` cannot be set; these can: {}",
+            SETTINGS.join(", ")
+        ));
+    }
     Ok((key.to_string(), value.to_string()))
 }
 
@@ -142,6 +158,9 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let mut wrong = false;
     for (name, text) in &job.modules {
         let module = Module::parse_named(name, text)?;
+        if job.description.is_none() {
+            args.check_arguments(&module, &job.spec)?;
+        }
         let prepared = match Prepared::new(&module, &job.spec, &engine) {
             // What a description says wrongly is the file's fault, not the command line's.
             Err(error @ Error::Usage(_)) if job.description.is_some() => {
@@ -263,6 +282,31 @@ impl Args {
         })
     }
 
+    /// Whether the sizes of the arguments are those of the parameters. Their number is checked by the launch.
+    fn check_arguments(&self, module: &Module, spec: &LaunchSpec) -> Result<(), Failure> {
+        let Some(kernel) = module.kernels().find(|k| k.name() == spec.kernel) else {
+            return Ok(());
+        };
+        let parameters = kernel.parameters();
+        let arguments = self.args.iter().zip(&spec.args);
+        for (index, ((text, arg), parameter)) in arguments.zip(&parameters).enumerate() {
+            let (what, size) = match &arg.value {
+                ArgValue::Bytes(bytes) => (format!("`{text}`"), bytes.len() as u32),
+                ArgValue::Buffer { .. } => (
+                    format!("the address of `{text}`"),
+                    module.ir().address_bits / 8,
+                ),
+            };
+            if size != parameter.size {
+                return Err(Failure::Usage(format!(
+                    "parameter {index} of kernel `{}` is `{parameter}` of {} bytes, {what} has {size}",
+                    spec.kernel, parameter.size
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Launches in each engine; `false` if something is not as expected.
     fn launch(
         &self,
@@ -351,10 +395,10 @@ impl Args {
                 ),
             };
             out.text(format_args!(
-                "{}: {compiled}{ran} ({} threads in {} blocks)\n",
+                "{}: {compiled}{ran} ({} in {})\n",
                 engine_name(engine),
-                report.threads,
-                report.blocks
+                counted(report.threads, "thread"),
+                counted(report.blocks, "block")
             ));
         }
         Ok(left)
@@ -390,6 +434,12 @@ impl Args {
         }
         Ok(())
     }
+}
+
+/// `1 block`, `2 blocks`
+fn counted(number: u64, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
 }
 
 fn only_kernel(module: &Module) -> Result<String, Failure> {

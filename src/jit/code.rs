@@ -134,11 +134,37 @@ impl Code {
         })
     }
 
+    /// Calls a device function if it neither faults nor loops nor looks at the machine; says whether it did.
+    ///
+    /// # Errors
+    /// As [`Code::call`].
+    #[inline]
+    pub fn call_simple(
+        &self,
+        function: FuncId,
+        args: &[u8],
+        results: &mut [u8],
+    ) -> Result<bool, Misuse> {
+        let ir = self.function(function, FunctionKind::Device)?;
+        size("arguments", ir.param_bytes.into(), args.len())?;
+        size("results", ir.return_bytes.into(), results.len())?;
+        let simple = self.inner.compiled.facts[function.index()].is_simple();
+        let trampoline = self.inner.compiled.entries[function.index()].trampoline;
+        let Some(trampoline) = trampoline.filter(|_| simple) else {
+            return Ok(false);
+        };
+        // SAFETY: it is the trampoline of a function that never looks at its context; the buffers are as large as it
+        // reads and writes. Its frame and those of its few callees are small beside what every thread has left, and
+        // probed.
+        unsafe { enter(trampoline, null(), args, results) };
+        Ok(true)
+    }
+
     /// Calls a device function. `args` and `results` are laid out by [`Param::offset`](crate::ir::Param::offset),
     /// little-endian. If the function ends by `exit`, the results are 0.
     ///
-    /// A function that neither faults nor loops nor looks at the machine ([`Code::pointer`] knows) costs a few
-    /// nanoseconds; for the others a context is set up first.
+    /// A function of which [`Code::call_simple`] is enough costs a few nanoseconds; for the others a context is set up
+    /// first.
     ///
     /// # Errors
     /// [`Misuse`], before anything is done; within, what the function did wrong.
@@ -150,17 +176,7 @@ impl Code {
         args: &[u8],
         results: &mut [u8],
     ) -> Result<Result<(), Fault>, Misuse> {
-        let ir = self.function(function, FunctionKind::Device)?;
-        size("arguments", ir.param_bytes.into(), args.len())?;
-        size("results", ir.return_bytes.into(), results.len())?;
-        let simple = self.inner.compiled.facts[function.index()].is_simple();
-        if let Some(trampoline) = self.inner.compiled.entries[function.index()].trampoline
-            && simple
-        {
-            // SAFETY: it is the trampoline of a function that never looks at its context; the buffers are as large
-            // as it reads and writes. Its frame and those of its few callees are small beside what every thread has
-            // left, and probed.
-            unsafe { enter(trampoline, null(), args, results) };
+        if self.call_simple(function, args, results)? {
             return Ok(Ok(()));
         }
         let inner = self.for_depth(launch.limits.call_depth)?;

@@ -5,18 +5,15 @@ use super::cancel::Cancel;
 use super::engine::EngineKind;
 use super::grid::explain;
 use super::instance::Instance;
-use super::pool::STACK;
+use super::scratch::with_scratch;
 use super::ticker::Slot;
 use super::watchdog;
-use crate::error::{Error, Internal, Usage};
+use crate::error::{Error, Internal};
 use crate::ir::FuncId;
 use crate::machine::{self, AddressMap, Limits, Scratch, Stop};
-use std::cell::RefCell;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Stack that code without calls gets at least.
-const LEAF_STACK: usize = 1 << 20;
 
 /// How a function is called.
 #[derive(Debug, Clone)]
@@ -25,7 +22,6 @@ pub(super) struct Options {
     pub time_limit: Option<Duration>,
     pub cancel: Option<Cancel>,
     /// What the function needs, looked up once: see [`Facts`](super::facts::Facts).
-    calls: bool,
     unbounded: bool,
     global_memory: bool,
     /// Bytes of the memory that it runs in.
@@ -42,7 +38,6 @@ impl Options {
             kind: config.kind,
             time_limit: config.time_limit,
             cancel: None,
-            calls: facts.calls,
             unbounded: facts.unbounded,
             // Engines insist on the module's variables, used or not.
             global_memory: facts.global_memory || program.ir().global_bytes > 0,
@@ -52,43 +47,22 @@ impl Options {
     }
 }
 
-/// What a thread keeps from call to call.
-struct Context {
-    slot: Arc<Slot>,
-    scratch: Scratch,
-}
-
 thread_local! {
-    static CONTEXT: RefCell<Option<Context>> = const { RefCell::new(None) };
+    static SLOT: OnceCell<Arc<Slot>> = const { OnceCell::new() };
 }
 
-impl Context {
-    fn new(options: &Options) -> Result<Context, Error> {
-        Ok(Context {
-            slot: Slot::new()?,
-            scratch: scratch(options.shared, options.local)?,
-        })
-    }
-
-    /// Makes the memory fit.
-    fn fit(&mut self, options: &Options) -> Result<(), Error> {
-        if self.scratch.shared.len() != options.shared || self.scratch.local.len() != options.local
-        {
-            self.scratch = scratch(options.shared, options.local)?;
-        }
-        Ok(())
-    }
-}
-
-/// Memory for a worker, of these sizes in bytes.
-pub(super) fn scratch(shared: usize, local: usize) -> Result<Scratch, Error> {
-    Scratch::try_new(shared, local).ok_or_else(|| {
-        let bytes = (shared + local) as u64;
-        Usage::HostMemory { bytes }.into()
-    })
+/// Runs `f` with the thread's slot.
+fn with_slot<T>(f: impl FnOnce(&Slot) -> Result<T, Error>) -> Result<T, Error> {
+    let slot = SLOT.try_with(|cell| match cell.get() {
+        Some(slot) => Ok(Arc::clone(slot)),
+        None => Slot::new().map(|new| Arc::clone(cell.get_or_init(|| new))),
+    });
+    // While the thread's own values are being dropped it has no slot any more.
+    f(&*slot.unwrap_or_else(|_| Slot::new())?)
 }
 
 /// Calls `function` with a buffer of parameters; results go to `results`.
+#[inline]
 pub(super) fn call(
     instance: &Instance,
     function: FuncId,
@@ -96,40 +70,45 @@ pub(super) fn call(
     args: &[u8],
     results: &mut [u8],
 ) -> Result<(), Error> {
-    let mut run = |context: &mut Context| {
-        context.fit(options)?;
-        let Context { slot, scratch } = context;
+    match options.kind {
+        EngineKind::Native
+            if backend::call_simple(instance.program(), function, args, results)? =>
+        {
+            Ok(())
+        }
+        EngineKind::Native | EngineKind::Interpreter => {
+            call_in_context(instance, function, options, args, results)
+        }
+    }
+}
+
+fn call_in_context(
+    instance: &Instance,
+    function: FuncId,
+    options: &Options,
+    args: &[u8],
+    results: &mut [u8],
+) -> Result<(), Error> {
+    with_scratch(options.shared, options.local, |scratch| {
         let mut enter =
             |stop: &Stop| enter(instance, function, options, stop, scratch, args, results);
-        if options.cancel.is_some() {
-            let stop = Arc::new(Stop::new());
-            let done = watched(options, &stop, || enter(&stop));
-            return done
-                .map_err(|e| explain(e, &stop, options.cancel.as_ref(), options.time_limit));
-        }
+        let cancel = options.cancel.as_ref();
         match options.time_limit {
-            Some(limit) if options.unbounded => {
+            limit if cancel.is_some() => {
+                let stop = Arc::new(Stop::new());
+                let done = watched(options, &stop, || enter(&stop));
+                done.map_err(|e| explain(e, &stop, cancel, limit))
+            }
+            Some(limit) if options.unbounded => with_slot(|slot| {
                 let entered = slot.enter(limit);
                 let done = enter(slot.stop());
                 let done = done.map_err(|e| explain(e, slot.stop(), None, Some(limit)));
                 drop(entered);
                 done
-            }
+            }),
             Some(_) | None => enter(&NEVER),
         }
-    };
-    // The thread's own context is gone when its thread-local values are being dropped.
-    CONTEXT
-        .try_with(|cell| {
-            let mut cell = cell.try_borrow_mut().ok()?;
-            Some(match &mut *cell {
-                Some(context) => run(context),
-                none => Context::new(options).and_then(|c| run(none.insert(c))),
-            })
-        })
-        .ok()
-        .flatten()
-        .unwrap_or_else(|| run(&mut Context::new(options)?))
+    })?
 }
 
 /// A flag that nobody raises.
@@ -177,26 +156,8 @@ fn enter(
             local_bytes: config.local_bytes,
         },
     };
-    with_stack(options.calls, || {
-        Internal::catch("calling a function", || {
-            backend::call(
-                program,
-                options.kind,
-                function,
-                &launch,
-                scratch,
-                args,
-                results,
-            )
-        })
+    Internal::catch("calling a function", || {
+        let kind = options.kind;
+        backend::call(program, kind, function, &launch, scratch, args, results)
     })?
-}
-
-/// Runs `f` with as much stack as it may take: as the deepest nesting of calls, if it `calls`.
-pub(super) fn with_stack<T>(calls: bool, f: impl FnOnce() -> T) -> T {
-    if calls {
-        stacker::maybe_grow(STACK / 2, STACK, f)
-    } else {
-        stacker::maybe_grow(LEAF_STACK, 2 * LEAF_STACK, f)
-    }
 }

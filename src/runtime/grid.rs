@@ -1,12 +1,13 @@
 //! Running the CTAs of a launch on the worker threads.
 
 use super::backend::Runner;
-use super::call;
 use super::cancel::Cancel;
 use super::device::Snapshot;
 use super::engine::EngineKind;
 use super::instance::Instance;
 use super::launch::{Launch, Report};
+use super::pool::STACK;
+use super::scratch::with_scratch;
 use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::interp::{NoTrace, Trace};
@@ -142,7 +143,7 @@ impl Job {
         };
         let job = Arc::new(self);
         if workers == 1 {
-            call::with_stack(facts.calls, || job.work(trace));
+            with_stack(facts.calls, || job.work(trace));
         } else {
             let door = Arc::new(Door {
                 inside: Mutex::new(Inside {
@@ -155,7 +156,7 @@ impl Job {
                 let door = Arc::clone(&door);
                 pool.spawn(move || door.help())?;
             }
-            call::with_stack(facts.calls, || job.work(trace));
+            with_stack(facts.calls, || job.work(trace));
             door.close();
         }
         let failure = lock(&job.failure).take().map(|(_, error)| error);
@@ -197,7 +198,7 @@ impl Job {
         }
     }
 
-    /// Runs CTAs in order of their index, as long as there are some below the first that went wrong.
+    /// Runs CTAs with an engine made ready for it.
     fn run_blocks(&self, trace: &mut impl Trace) -> Result<(), (u64, Error)> {
         let program = self.instance.program();
         let config = program.engine().config();
@@ -219,40 +220,46 @@ impl Job {
         let runner = Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
         let function = &program.ir().functions[self.kernel.index()];
         let shared = function.shared_bytes + self.dynamic_shared;
-        let scratch =
-            call::scratch(shared as usize, config.local_bytes as usize).map_err(|e| (0, e))?;
-        let chunk = self.chunk(program.engine().pool().threads());
+        with_scratch(shared as usize, config.local_bytes as usize, |scratch| {
+            self.take_blocks(|block| runner.run_block(scratch, block, trace))
+        })
+        .map_err(|e| (0, e))?
+    }
+
+    /// Takes CTAs in order of their index and runs them, as long as there are some below the first that went wrong.
+    fn take_blocks(
+        &self,
+        mut run: impl FnMut([u32; 3]) -> Result<u64, Fault>,
+    ) -> Result<(), (u64, Error)> {
+        let chunk = self.chunk();
         let mut steps = 0;
-        let result = 'outer: loop {
-            let first = self.next.fetch_add(chunk, Ordering::Relaxed);
-            if first >= self.end.load(Ordering::Relaxed) {
-                break Ok(());
-            }
-            for index in first..(first + chunk).min(self.blocks) {
-                if index >= self.end.load(Ordering::Relaxed) {
-                    break 'outer Ok(());
-                }
-                let block = self.block_at(index);
-                let done = if self.stop.is_raised() {
-                    Err(Fault::new(
-                        FaultKind::TimeLimit,
-                        program.ir(),
-                        self.kernel,
-                        function.span,
-                        u32::MAX,
-                    )
-                    .by(block, [0; 3]))
-                } else {
-                    runner.run_block(&scratch, block, trace)
-                };
-                match done {
-                    Ok(n) => steps += n,
-                    Err(fault) => break 'outer Err((index, fault.into())),
+        let mut take = || {
+            loop {
+                let first = self.next.fetch_add(chunk, Ordering::Relaxed);
+                for index in first..first.saturating_add(chunk) {
+                    if index >= self.end.load(Ordering::Relaxed) {
+                        return Ok(());
+                    }
+                    let block = self.block_at(index);
+                    let done = if self.stop.is_raised() {
+                        Err(self.stopped(block))
+                    } else {
+                        run(block)
+                    };
+                    steps += done.map_err(|fault| (index, fault.into()))?;
                 }
             }
         };
+        let result = take();
         self.steps.fetch_add(steps, Ordering::Relaxed);
         result
+    }
+
+    /// The fault of a CTA that never began.
+    fn stopped(&self, block: [u32; 3]) -> Fault {
+        let module = self.instance.ir();
+        let span = module.functions[self.kernel.index()].span;
+        Fault::new(FaultKind::TimeLimit, module, self.kernel, span, u32::MAX).by(block, [0; 3])
     }
 
     /// What is reported if several CTAs went wrong: what comes first in this order. An error that the kernel did not cause,
@@ -270,7 +277,8 @@ impl Job {
     }
 
     /// CTAs that a worker takes at once: few enough that all are busy to the end.
-    fn chunk(&self, workers: usize) -> u64 {
+    fn chunk(&self) -> u64 {
+        let workers = self.instance.program().engine().pool().threads();
         (self.blocks / (workers as u64 * 16)).clamp(1, 64)
     }
 
@@ -297,5 +305,15 @@ pub(super) fn explain(
             fault.detail(why).into()
         }
         other => other,
+    }
+}
+
+/// Runs `f` with as much stack as engines want: where functions are called, enough for some depth, so that they need not
+/// look for more with each CTA.
+fn with_stack<T>(calls: bool, f: impl FnOnce() -> T) -> T {
+    if calls {
+        stacker::maybe_grow(STACK / 2, STACK, f)
+    } else {
+        f()
     }
 }

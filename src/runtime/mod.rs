@@ -21,6 +21,7 @@ mod low_memory;
 mod module;
 mod pool;
 mod program;
+mod scratch;
 mod ticker;
 mod value;
 mod variable;

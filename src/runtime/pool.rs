@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// Stack of a worker, and of the stretch that a launch or call on the user's own thread gets where less is left.
-/// Enough for the deepest nesting of calls that an engine can be configured for.
+/// Stack of a worker, and of the stretch that a launch of a kernel that calls functions gets on the user's own thread where
+/// less is left. Engines see to it themselves that they have enough.
 pub(super) const STACK: usize = 64 << 20;
 
 static POOLS: Mutex<Option<FxHashMap<usize, Weak<ThreadPool>>>> = Mutex::new(None);

@@ -3,6 +3,8 @@
 use super::error::Failure;
 use super::out::Out;
 use crate::diag::{Source, Span};
+use crate::ir::FuncId;
+use crate::jit;
 use crate::runtime::Module;
 use crate::syntax::{self, ast};
 use crate::testing::files;
@@ -70,10 +72,41 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             out.text(format_args!("{text}"));
             Ok(())
         }
-        Stage::Plan | Stage::Clif | Stage::Vcode | Stage::Asm => Err(Failure::not_yet(
-            "this stage",
-            "see `--stage ast` and `--stage ir`",
-        )),
+        Stage::Plan => dump_native(&name, text, args, jit::Stage::Plan, out),
+        Stage::Clif => dump_native(&name, text, args, jit::Stage::Clif, out),
+        Stage::Vcode => dump_native(&name, text, args, jit::Stage::Vcode, out),
+        Stage::Asm => dump_native(&name, text, args, jit::Stage::Asm, out),
+    }
+}
+
+/// The stages of the native engine.
+fn dump_native(
+    name: &str,
+    text: String,
+    args: &Args,
+    stage: jit::Stage,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let module = Module::parse_named(name, text)?;
+    let mut shown = false;
+    for (id, function) in (0..).map(FuncId).zip(&module.ir().functions) {
+        let named = args.kernel.as_deref();
+        if !function.defined || named.is_some_and(|wanted| wanted != function.name) {
+            continue;
+        }
+        shown = true;
+        match jit::dump(module.ir(), &jit::Settings::default(), id, stage) {
+            Ok(text) => out.text(format_args!("; {}\n{text}\n", function.name)),
+            Err(jit::DumpError::Compile(error)) => return Err(Failure::bug(error.to_string())),
+            Err(error) if named.is_some() => {
+                return Err(Failure::Input(format!("`{}`: {error}", function.name)));
+            }
+            Err(error) => out.text(format_args!("; {}: {error}\n", function.name)),
+        }
+    }
+    match shown {
+        true => Ok(()),
+        false => Err(no_such_function(args.kernel.as_deref(), name)),
     }
 }
 

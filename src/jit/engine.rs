@@ -23,7 +23,8 @@ const LARGE: usize = 8_000;
 /// What compiling a module gives.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    pub(super) memory: Memory,
+    /// Keeps what the other fields point into.
+    _memory: Memory,
     pub(super) absent: Vec<Option<Absent>>,
     pub(super) facts: Vec<Facts>,
     /// For each function its code, the way in, and the code in the host's convention.
@@ -115,6 +116,8 @@ pub(super) struct Compiler {
     large: Option<OwnedTargetIsa>,
     pub(super) context: Context,
     pub(super) builder: FunctionBuilderContext,
+    /// Whether the text of machine instructions is wanted.
+    pub(super) disassemble: bool,
 }
 
 impl Compiler {
@@ -132,6 +135,7 @@ impl Compiler {
             large,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
+            disassemble: false,
         })
     }
 
@@ -142,6 +146,7 @@ impl Compiler {
         clif: Function,
     ) -> Result<(Piece, usize), Trouble> {
         self.context.clear();
+        self.context.set_disasm(self.disassemble);
         self.context.func = clif;
         let isa = match &self.large {
             Some(large) if self.context.func.dfg.num_insts() > LARGE => large,
@@ -306,7 +311,7 @@ pub(super) fn compile(
         })
         .collect();
     Ok(Compiled {
-        memory,
+        _memory: memory,
         absent: plan.absent,
         facts: plan.facts,
         entries,

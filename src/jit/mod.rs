@@ -5,6 +5,7 @@
 //! [`Code::call`].
 
 mod code;
+mod dump;
 mod engine;
 mod error;
 mod host;
@@ -13,5 +14,6 @@ mod settings;
 
 pub use crate::spmd::Absent;
 pub use code::{Code, Prepared};
+pub use dump::{DumpError, Stage, dump};
 pub use error::{CompileError, Misuse, Stats};
 pub use settings::{OptLevel, Settings};

@@ -14,7 +14,6 @@ pub(super) const LIMIT: usize = 20_000_000;
 #[derive(Debug)]
 pub struct Ssa {
     phis: Vec<Vec<Name>>,
-    live_in: Vec<bool>,
 }
 
 impl Ssa {
@@ -23,7 +22,6 @@ impl Ssa {
         let events = Events::collect(function, cfg, names);
         let frontiers = cfg.frontiers(LIMIT)?;
         let mut phis = vec![Vec::new(); function.blocks.len()];
-        let mut live_at_start = vec![false; names.len()];
         // Marks hold the name for which they were set, plus one.
         let mut live = vec![0u32; function.blocks.len()];
         let mut met = vec![0u32; function.blocks.len()];
@@ -52,7 +50,6 @@ impl Ssa {
             }
             while let Some(b) = stack.pop() {
                 work += 1;
-                live_at_start[n] |= b.index() == 0;
                 for &p in cfg.preds(b) {
                     if defined[p.index()] != mark && live[p.index()] != mark {
                         live[p.index()] = mark;
@@ -85,20 +82,12 @@ impl Ssa {
                 return None;
             }
         }
-        Some(Ssa {
-            phis,
-            live_in: live_at_start,
-        })
+        Some(Ssa { phis })
     }
 
     /// The names whose values meet at the start of a block.
     pub fn phis(&self, block: Block) -> &[Name] {
         &self.phis[block.index()]
-    }
-
-    /// Whether a name may be read before it is written, in the thread or call.
-    pub fn live_at_start(&self, name: Name) -> bool {
-        self.live_in[name.index()]
     }
 }
 

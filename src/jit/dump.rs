@@ -1,0 +1,189 @@
+//! The stages of the way to machine code, as text, with the PTX instructions as comments.
+
+use super::engine::{self, Compiler, Trouble};
+use super::{CompileError, Settings};
+use crate::diag::{Source, Span};
+use crate::ir::{FuncId, Module};
+use crate::lower::{self, Lowered, Sites, Symbol};
+use crate::spmd::facts::SHALLOW;
+use crate::spmd::{self, Absent, ModulePlan};
+use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::ir::entities::AnyEntity;
+use cranelift_codegen::ir::{Block, Function, Inst, SourceLoc, Value};
+use cranelift_codegen::write::{FuncWriter, PlainWriter, decorate_function};
+use std::fmt::{self, Write};
+
+/// A stage of the way to machine code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Regions, meeting values, provenance, facts.
+    Plan,
+    /// Cranelift's intermediate representation, as it is made.
+    Clif,
+    /// Cranelift's machine instructions after register allocation.
+    Vcode,
+    /// Machine code as bytes, by PTX instruction.
+    Asm,
+}
+
+/// Why there is nothing to show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DumpError {
+    /// The function is not compiled.
+    #[error("not compiled: {0}")]
+    Absent(Absent),
+    /// It cannot be compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+}
+
+/// A function at a stage, as text.
+///
+/// # Errors
+/// A function that is not compiled (a plan says so itself), a bug.
+pub fn dump(
+    module: &Module,
+    settings: &Settings,
+    function: FuncId,
+    stage: Stage,
+) -> Result<String, DumpError> {
+    let plan = ModulePlan::new(module, settings.checked, SHALLOW);
+    if stage == Stage::Plan {
+        return Ok(spmd::dump(module, &plan, function));
+    }
+    if let Some(&Some(absent)) = plan.absent.get(function.index()) {
+        return Err(DumpError::Absent(absent));
+    }
+    let mut compiler = Compiler::new(settings)?;
+    let options = engine::options(settings);
+    let name = &module.functions[function.index()].name;
+    let failed = |trouble| DumpError::Compile(engine::internal(name, trouble));
+    let lowered = engine::fenced(|| {
+        lower::lower(
+            module,
+            &plan,
+            function,
+            &options,
+            &*compiler.isa,
+            &mut Sites::new(module),
+            &mut compiler.builder,
+        )
+        .ok_or_else(|| Trouble::Bug("no plan".to_string()))
+    })
+    .map_err(failed)?;
+    let Lowered { clif, spans, .. } = lowered;
+    let comments = Comments {
+        source: &module.source,
+        spans: &spans,
+    };
+    if stage == Stage::Clif {
+        return Ok(comments.clif(&clif));
+    }
+    compiler.disassemble = true;
+    let (piece, _) =
+        engine::fenced(|| compiler.compile(Symbol::Function(function), clif)).map_err(failed)?;
+    let Some(compiled) = compiler.context.compiled_code() else {
+        return Err(failed(Trouble::Bug("no code".to_string())));
+    };
+    let ranges: Vec<(u32, u32, SourceLoc)> = (compiled.buffer.get_srclocs_sorted().iter())
+        .map(|range| (range.start, range.end, range.loc))
+        .collect();
+    if stage == Stage::Vcode {
+        return Ok(compiled.vcode.clone().unwrap_or_default());
+    }
+    Ok(comments.bytes(&piece.bytes, &ranges))
+}
+
+/// Which PTX instruction a source location is.
+struct Comments<'a> {
+    source: &'a Source,
+    spans: &'a [Span],
+}
+
+impl Comments<'_> {
+    fn text(&self, location: SourceLoc) -> Option<String> {
+        let span = *self.spans.get(location.bits() as usize)?;
+        let words: Vec<&str> = self.source.slice(span).split_whitespace().collect();
+        let text: String = words.join(" ").chars().take(160).collect();
+        Some(format!("{}: {text}", self.source.line(span.start)))
+    }
+
+    fn clif(&self, function: &Function) -> String {
+        let mut text = String::new();
+        let mut writer = Writer {
+            comments: self,
+            last: SourceLoc::default(),
+        };
+        // Writing to a string does not fail.
+        let _ = decorate_function(&mut writer, &mut text, function);
+        text
+    }
+
+    fn bytes(&self, bytes: &[u8], ranges: &[(u32, u32, SourceLoc)]) -> String {
+        let mut text = String::new();
+        let mut lines = |start: u32, end: u32, location: Option<SourceLoc>| {
+            if let Some(comment) = location.and_then(|l| self.text(l)) {
+                text.push_str(&format!("; {comment}\n"));
+            }
+            for (i, chunk) in bytes[start as usize..end as usize].chunks(16).enumerate() {
+                let hex: Vec<String> = chunk.iter().map(|b| format!("{b:02x}")).collect();
+                let offset = start as usize + 16 * i;
+                text.push_str(&format!("{offset:8x}: {}\n", hex.join(" ")));
+            }
+        };
+        let mut at = 0;
+        for &(start, end, location) in ranges {
+            lines(at, start.max(at), None);
+            lines(start, end, Some(location));
+            at = end;
+        }
+        lines(at, bytes.len() as u32, None);
+        text
+    }
+}
+
+/// Writes CLIF with comments before the instructions of each PTX instruction.
+struct Writer<'a, 'b> {
+    comments: &'a Comments<'b>,
+    last: SourceLoc,
+}
+
+impl FuncWriter for Writer<'_, '_> {
+    fn write_block_header(
+        &mut self,
+        w: &mut dyn Write,
+        func: &Function,
+        block: Block,
+        indent: usize,
+    ) -> fmt::Result {
+        PlainWriter.write_block_header(w, func, block, indent)
+    }
+
+    fn write_instruction(
+        &mut self,
+        w: &mut dyn Write,
+        func: &Function,
+        aliases: &SecondaryMap<Value, Vec<Value>>,
+        inst: Inst,
+        indent: usize,
+    ) -> fmt::Result {
+        let location = func.srcloc(inst);
+        if location != self.last {
+            self.last = location;
+            if let Some(text) = self.comments.text(location) {
+                writeln!(w, "{:indent$}; {text}", "")?;
+            }
+        }
+        PlainWriter.write_instruction(w, func, aliases, inst, indent)
+    }
+
+    fn write_entity_definition(
+        &mut self,
+        w: &mut dyn Write,
+        func: &Function,
+        entity: AnyEntity,
+        value: &dyn fmt::Display,
+    ) -> fmt::Result {
+        PlainWriter.write_entity_definition(w, func, entity, value)
+    }
+}

@@ -209,8 +209,8 @@ impl Emit<'_, '_> {
     fn div(&mut self, ty: IntTy, a: Value, b: Value) -> Value {
         let narrow = clif_type(ty.class());
         match self.constant(b) {
-            Some(0) => return self.k(narrow, u64::MAX),
-            Some(minus_one) if ty.signed() && minus_one == ty.mask() => return self.ins().ineg(a),
+            Some(0) => self.k(narrow, u64::MAX),
+            Some(minus_one) if ty.signed() && minus_one == ty.mask() => self.ins().ineg(a),
             constant => {
                 let (a, b, wide) = self.division_operands(ty, a, b);
                 if constant.is_some() {
@@ -245,8 +245,8 @@ impl Emit<'_, '_> {
     fn rem(&mut self, ty: IntTy, a: Value, b: Value) -> Value {
         let narrow = clif_type(ty.class());
         match self.constant(b) {
-            Some(0) => return self.k(narrow, u64::MAX),
-            Some(minus_one) if ty.signed() && minus_one == ty.mask() => return self.k(narrow, 0),
+            Some(0) => self.k(narrow, u64::MAX),
+            Some(minus_one) if ty.signed() && minus_one == ty.mask() => self.k(narrow, 0),
             constant => {
                 let (a, b, wide) = self.division_operands(ty, a, b);
                 if constant.is_some() {
@@ -277,7 +277,7 @@ impl Emit<'_, '_> {
     }
 
     /// A 32-bit word as the low lanes of a vector.
-    pub(super) fn to_vector(&mut self, x: Value, ty: Type) -> Value {
+    pub(super) fn vector_of(&mut self, x: Value, ty: Type) -> Value {
         let vector = self.ins().scalar_to_vector(I32X4, x);
         self.vector_cast(vector, ty)
     }
@@ -298,8 +298,8 @@ impl Emit<'_, '_> {
     }
 
     fn packed(&mut self, op: PackedOp, signed: bool, relu: bool, a: Value, b: Value) -> Value {
-        let a = self.to_vector(a, I16X8);
-        let b = self.to_vector(b, I16X8);
+        let a = self.vector_of(a, I16X8);
+        let b = self.vector_of(b, I16X8);
         let mut d = match (op, signed) {
             (PackedOp::Add, _) => self.ins().iadd(a, b),
             (PackedOp::Min, true) => self.ins().smin(a, b),
@@ -319,7 +319,7 @@ impl Emit<'_, '_> {
     fn dp4a(&mut self, a_signed: bool, b_signed: bool, a: Value, b: Value, c: Value) -> Value {
         use cranelift_codegen::ir::types::I8X16;
         let mut bytes = |x, signed| {
-            let x = self.to_vector(x, I8X16);
+            let x = self.vector_of(x, I8X16);
             if signed {
                 self.ins().swiden_low(x)
             } else {

@@ -141,7 +141,7 @@ fn variable(e: &mut Emit<'_, '_>, signs: bool, a: Value, b: Value, selector: Val
     let s = e.or(s, up);
     let s = e.and_k(s, 0x0f0f_0f0f);
     let indices = if signs { e.and_k(s, 0x0707_0707) } else { s };
-    let indices = e.to_vector(indices, I8X16);
+    let indices = e.vector_of(indices, I8X16);
     let bytes = e.ins().swizzle(both, indices);
     let bytes = e.low_word(bytes);
     if !signs {

@@ -378,8 +378,8 @@ impl Emit<'_, '_> {
     fn simd_merge(&mut self, lanes: &Lanes, d: Value, mask: u8, c: Value) -> Value {
         let bytes = lanes.bits as usize / 8;
         let mut indices = [0xffu8; 16];
-        for i in 0..4 {
-            indices[i] = (i / bytes * 2 * bytes + i % bytes) as u8;
+        for (i, index) in indices[..4].iter_mut().enumerate() {
+            *index = (i / bytes * 2 * bytes + i % bytes) as u8;
         }
         let d = self.vector_cast(d, I8X16);
         let indices = self.vector_k(I8X16, &indices);

@@ -1,0 +1,26 @@
+//! `ptxlift dump`
+
+use super::*;
+
+#[test]
+fn stages_with_the_text_as_comments() {
+    let folder = Folder::new();
+    let file = folder.file("kernels.ptx", KERNELS);
+    for stage in ["ast", "ir"] {
+        let output = ptxlift(&["dump", "--stage", stage, &file, "--kernel", "add_n"]);
+        code(&output, 0);
+        let text = stdout(&output);
+        assert!(text.contains("add.u32 %r3, %r2, %r0"), "{stage}: {text}");
+        assert!(!text.contains("traps"), "{stage}: {text}");
+    }
+    code(
+        &ptxlift(&["dump", "--stage", "ast", &file, "--kernel", "nobody"]),
+        2,
+    );
+    code(&ptxlift(&["dump", "--stage", "soup", &file]), 2);
+    let bad = folder.file(
+        "bad.ptx",
+        ".version 8.0\n.target sm_80\n.entry k() { add; }\n",
+    );
+    code(&ptxlift(&["dump", "--stage", "ir", &bad]), 1);
+}

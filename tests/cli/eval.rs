@@ -1,0 +1,70 @@
+//! `ptxlift eval`
+
+use super::*;
+
+#[test]
+fn both_engines_in_four_notations() {
+    let output = ptxlift(&[
+        "eval",
+        "shf.l.wrap.b32 %d, %a, %b, %c",
+        "0x1",
+        "0x80000000",
+        "3",
+    ]);
+    code(&output, 0);
+    let text = stdout(&output);
+    let zeros = "0b00000000_00000000_00000000_00000000";
+    assert!(
+        text.contains(&format!("interp  %d = 0x00000000  0  0  {zeros}")),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("jit     %d = 0x00000000  0  0  {zeros}")),
+        "{text}"
+    );
+}
+
+#[test]
+fn widths_follow_from_the_statement() {
+    for (args, result) in [
+        (
+            &["mul.wide.s32 %d, %a, %b", "-2", "3"][..],
+            "0xfffffffffffffffa  18446744073709551610  -6",
+        ),
+        (
+            &["add.s16 %d, %a, %b", "32767", "1"],
+            "0x8000  32768  -32768",
+        ),
+        (&["shr.s64 %d, %a, %b", "-16", "2"], "0xfffffffffffffffc"),
+        (&["setp.lt.s32 %p, %a, %b", "-1", "0"], "0x00000001  1  1"),
+        (
+            &[
+                "add.cc.u32 %d, %a, %b; addc.u32 %f, 0, 0",
+                "0xffffffff",
+                "1",
+            ],
+            "%f = 0x00000001",
+        ),
+    ] {
+        let mut all = vec!["eval"];
+        all.extend(args);
+        let output = ptxlift(&all);
+        code(&output, 0);
+        assert!(
+            stdout(&output).contains(result),
+            "{args:?}: {}",
+            stdout(&output)
+        );
+    }
+}
+
+#[test]
+fn mistakes() {
+    let output = ptxlift(&["eval", "bfe.b32 %d, %a, %b, %c", "1", "2", "3"]);
+    code(&output, 1);
+    assert!(stderr(&output).contains("b32"), "{}", stderr(&output));
+    code(&ptxlift(&["eval", "add.rn.f32 %d, %a, %b", "1", "2"]), 4);
+    code(&ptxlift(&["eval", "popc.b32 %d, %a"]), 2);
+    code(&ptxlift(&["eval", "popc.b32 %d, %a", "many"]), 2);
+    code(&ptxlift(&["eval", "bar.sync 0"]), 2);
+}

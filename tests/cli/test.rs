@@ -1,0 +1,212 @@
+//! `ptxlift test`
+
+use super::*;
+
+const ROWS: &str = "popc.b32 %d, %a\t00000007\t00000003\tfold\n\
+                    popc.b32 %d, %a\tffffffff\t00000020\tfold\n\
+                    clz.b32 %d, %a\t00000001\t0000001f\tfold\n";
+
+#[test]
+fn rows_that_pass() {
+    let folder = Folder::new();
+    folder.file("bits.tsv", ROWS);
+    let output = ptxlift(&["test", &folder.path("")]);
+    code(&output, 0);
+    let text = stdout(&output);
+    let popc = text.lines().find(|l| l.starts_with("popc"));
+    let popc: Vec<&str> = popc.expect("a row").split_whitespace().collect();
+    assert_eq!(popc, ["popc", "4", "0", "0"]);
+    assert!(
+        text.ends_with("\n6 passed, 0 failed, 0 skipped\n"),
+        "{text}"
+    );
+    let output = ptxlift(&[
+        "test",
+        "--engine",
+        "interp",
+        "--threads",
+        "1",
+        &folder.path(""),
+    ]);
+    code(&output, 0);
+    assert!(stdout(&output).ends_with("\n3 passed, 0 failed, 0 skipped\n"));
+}
+
+#[test]
+fn a_row_that_fails_names_file_line_engine_and_values() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "bits.tsv",
+        "# wrong on purpose\npopc.b32 %d, %a\t00000007\t00000004\tfold\n",
+    );
+    let output = ptxlift(&["test", "--engine", "jit", &file]);
+    code(&output, 1);
+    let text = stdout(&output);
+    let line = text.lines().next().expect("a line");
+    for part in [
+        "bits.tsv:2:",
+        "[jit]",
+        "popc.b32 %d, %a",
+        "expected 00000004",
+        "got 00000003",
+    ] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    assert!(
+        text.ends_with("\n0 passed, 1 failed, 0 skipped\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn literals_are_tried_too() {
+    // The register form is right for any count; only the literal form shows the wrong expectation's spelling.
+    let folder = Folder::new();
+    let file = folder.file(
+        "t.tsv",
+        "add.u32 %d, %a, %b\t00000001 00000002\t00000003\tfold\n",
+    );
+    let output = ptxlift(&["test", &file]);
+    code(&output, 0);
+    let file = folder.file(
+        "bad.tsv",
+        "bfe.b32 %d, %a, %b, %c\t00000001 00000002 00000003\t00000003\tfold\n",
+    );
+    let output = ptxlift(&["test", &file]);
+    code(&output, 1);
+    assert!(stdout(&output).contains("refused"), "{}", stdout(&output));
+}
+
+#[test]
+fn filters_strictness_and_json() {
+    let folder = Folder::new();
+    let rows = format!("{ROWS}add.rn.f32 %d, %a, %b\t3f800000 3f800000\t40000000\tfold\n");
+    let file = folder.file("t.tsv", rows);
+    let output = ptxlift(&["test", "--filter", "clz", &file]);
+    assert!(stdout(&output).ends_with("\n2 passed, 0 failed, 0 skipped\n"));
+    let output = ptxlift(&["test", "--filter", ":4:", &file]);
+    assert!(stdout(&output).ends_with("0 passed, 0 failed, 2 skipped\n"));
+    assert!(stdout(&output).contains("skipped for floating point: 2 cases"));
+    let output = ptxlift(&["test", "--strict", &file]);
+    code(&output, 1);
+    assert!(stdout(&output).ends_with("\n6 passed, 2 failed, 0 skipped\n"));
+    code(&ptxlift(&["test", "--filter", "(", &file]), 2);
+
+    let output = ptxlift(&["test", "--json", "--jobs", "1", &file]);
+    code(&output, 0);
+    let cases: Vec<serde_json::Value> = stdout(&output)
+        .lines()
+        .map(|l| serde_json::from_str(l).expect("one object a line"))
+        .collect();
+    assert_eq!(cases.len(), 8);
+    let count = |outcome: &str| cases.iter().filter(|c| c["outcome"] == outcome).count();
+    assert_eq!((count("passed"), count("skipped")), (6, 2));
+    assert!(
+        cases
+            .iter()
+            .all(|c| c["file"].is_string() && c["line"].is_u64())
+    );
+    assert!(stderr(&output).ends_with("\n6 passed, 0 failed, 2 skipped\n"));
+}
+
+#[test]
+fn acceptance_tables() {
+    let folder = Folder::new();
+    folder.file(
+        "statements.tsv",
+        "# statement\taccept|reject\n\
+         add.u32 %r0, %r1, %r2;\taccept\n\
+         add.u33 %r0, %r1, %r2;\treject\n\
+         ld.shared.u32 %r0, [s];\taccept\tmodule:.shared .b32 s;\n\
+         mov.b8 %b0, %b1;\treject\tbody:.reg .b8 %b<2>;\n\
+         add.rn.f32 %r0, %r1, %r2;\taccept\n",
+    );
+    folder.file(
+        "versions.tsv",
+        "# versions\nshf.l.wrap.b32 %r0, %r1, %r2, %r3;\t3.1\tsm_32\t\n",
+    );
+    folder.file(
+        "modules.tsv",
+        "# module\n.version 8.0\\n.target sm_80\\n.entry k() { ret; }\taccept\n\
+         .target sm_80\\n.entry k() { ret; }\treject\tno .version\n",
+    );
+    let output = ptxlift(&["test", &folder.path("")]);
+    code(&output, 0);
+    let text = stdout(&output);
+    assert!(
+        text.ends_with("\n7 passed, 0 failed, 1 skipped\n"),
+        "{text}"
+    );
+    let wrong = folder.file(
+        "wrong.tsv",
+        "# statement\nadd.u32 %r0, %r1;\taccept\nret;\treject\n",
+    );
+    let output = ptxlift(&["test", &wrong]);
+    code(&output, 1);
+    assert!(stdout(&output).ends_with("\n0 passed, 2 failed, 0 skipped\n"));
+}
+
+#[test]
+fn launches_and_functions() {
+    let folder = Folder::new();
+    folder.file("kernels.ptx", KERNELS);
+    folder.file("launch.toml", DESCRIPTION);
+    folder.file("expected.bin", words(&[15, 16, 17, 18]));
+    let case = format!(
+        "//@ entry add_n\n//@ block 4 1 1\n//@ arg out ptr u32[4] init all deadbeef\n\
+         //@ arg in ptr u32[4] init 1 2 3 4\n//@ arg n val u32 10\n//@ expect out 11 12 13 14\n\
+         //@ entry traps\n//@ expect-fault trap\n\
+         //@ entry endless\n//@ expect-fault time limit\n\
+         //@ entry meets\n//@ expect-fault deadlock\n{KERNELS}"
+    );
+    folder.file("case.ptx", case);
+    folder.file(
+        "function.ptx",
+        ".version 8.0\n.target sm_80\n.address_size 64\n\
+         .visible .func (.param .b32 r) twice(.param .b32 a)\n{\n.reg .b32 %r;\nld.param.b32 %r, [a];\n\
+         add.u32 %r, %r, %r;\nst.param.b32 [r], %r;\nret;\n}\n// run: %twice(21) == 0x2a\n// run: %twice(-1) == -2\n",
+    );
+    let output = ptxlift(&["test", &folder.path("")]);
+    code(&output, 0);
+    let text = stdout(&output);
+    // In each engine: a description, three launches and a skipped one, two calls.
+    assert!(
+        text.ends_with("\n12 passed, 0 failed, 2 skipped\n"),
+        "{text}"
+    );
+    assert!(text.contains("skipped for barriers: 2 cases"), "{text}");
+    folder.file("expected.bin", words(&[15, 16, 17, 19]));
+    let output = ptxlift(&["test", &folder.path("launch.toml")]);
+    code(&output, 1);
+    let text = stdout(&output);
+    assert!(
+        text.contains("expected out[3] = 00000013 (19); got 00000012 (18)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn expected_refusals() {
+    let folder = Folder::new();
+    let case = |text: &str| {
+        format!(
+            "//@ entry k\n//@ expect-error {text}\n.version 8.0\n.target sm_80\n.entry k() {{ frobnicate; }}\n"
+        )
+    };
+    let file = folder.file("right.ptx", case("frobnicate"));
+    code(&ptxlift(&["test", &file]), 0);
+    let file = folder.file("wrong.ptx", case("flibber"));
+    code(&ptxlift(&["test", &file]), 1);
+}
+
+#[test]
+fn paths_that_give_nothing_are_errors() {
+    let folder = Folder::new();
+    let output = ptxlift(&["test", &folder.path("absent")]);
+    code(&output, 1);
+    assert!(stderr(&output).contains("absent"));
+    folder.file("plain.ptx", KERNELS);
+    let output = ptxlift(&["test", &folder.path("")]);
+    code(&output, 1);
+    assert!(stderr(&output).contains("no test cases"));
+}

@@ -78,6 +78,21 @@ fn literals_are_tried_too() {
 }
 
 #[test]
+fn rows_that_are_no_statements_spoil_no_others() {
+    let folder = Folder::new();
+    let rows = "/* %d\t\t00000000\tfold\n} ret; .entry z() { mov.u32 %d, 1\t\t00000001\tfold\n\
+                {{{ %d\t\t00000000\tfold\nadd.u32 %d, %a, %b // x\t00000001 00000002\t00000003\tfold\n";
+    let file = folder.file("t.tsv", format!("{rows}{ROWS}"));
+    let output = ptxlift(&["test", "--engine", "interp", &file]);
+    code(&output, 1);
+    let text = stdout(&output);
+    assert!(
+        text.ends_with("\n3 passed, 4 failed, 0 skipped\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn filters_strictness_and_json() {
     let folder = Folder::new();
     let rows = format!("{ROWS}add.rn.f32 %d, %a, %b\t3f800000 3f800000\t40000000\tfold\n");

@@ -482,12 +482,7 @@ fn run_batch(
         .collect();
     let runs: Vec<bool> = outcomes
         .iter()
-        .map(|engines| {
-            engines
-                .iter()
-                .flatten()
-                .any(|o| !matches!(o, Outcome::Skipped { .. }))
-        })
+        .map(|engines| engines.iter().flatten().any(|o| *o == Outcome::Passed))
         .collect();
     match literal_variants(header, groups, &runs) {
         Ok(variants) => {

@@ -2,7 +2,7 @@
 //!
 //! * `//@ entry` and `// run:` lines: launches and calls, in both engines.
 //! * `// error: TEXT`, `// warning: TEXT`, `// unsupported: TEXT` at the end of a line: exactly these are said about the
-//!   file, each about its line, in words that contain TEXT.
+//!   file, each about its line; TEXT is in the words or in what they underline.
 //! * A file of the same name that ends in `.ast`, `.ir`, `.plan` or `.clif` instead of `.ptx`: what `ptxlift dump` shows
 //!   of the stage. `PTXLIFT_BLESS=1` rewrites it.
 
@@ -143,11 +143,11 @@ fn remarks_of(diagnostics: &Diagnostics) -> Vec<Remark> {
                 Severity::Warning => "warning",
             },
             text: [
+                diagnostics.source().slice(d.span),
                 &d.message,
                 &d.label,
-                d.hint.as_ref().unwrap_or(&String::new()),
+                d.hint.as_deref().unwrap_or_default(),
             ]
-            .map(String::as_str)
             .join("; "),
         })
         .collect()

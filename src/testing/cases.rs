@@ -239,10 +239,13 @@ fn refused_with(module: &Result<Module, Error>, text: &str) -> Outcome {
             let contains = |s: &str| s.contains(text);
             let mut errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
             let found = errors.any(|d| {
-                let said = contains(&d.message)
+                let underlined = diagnostics.source().slice(d.span);
+                let said = contains(underlined)
+                    || contains(&d.message)
                     || contains(&d.label)
                     || d.hint.as_deref().is_some_and(contains);
-                said && !diagnostics.source().slice(d.span).is_empty()
+                // At the end of the text nothing is left to underline.
+                said && (!underlined.is_empty() || d.span.start > 0)
             });
             if found {
                 Outcome::Passed

@@ -12,7 +12,7 @@ use super::{FormatError, files};
 use crate::diag::Severity;
 use crate::error::Error;
 use crate::machine::{Fault, FaultKind};
-use crate::runtime::{EngineKind, Module};
+use crate::runtime::{EngineKind, Module, Program};
 use std::time::Duration;
 
 const DESCRIPTIONS: &str = "(launch description)";
@@ -178,23 +178,24 @@ pub(super) fn ptx(shared: &Shared<'_>, file: &TestFile) -> Vec<CaseResult> {
         file,
         results: Vec::new(),
     };
-    let module = Module::parse_named(&file.name, &*file.text);
+    let program = Module::parse_named(&file.name, &*file.text)
+        .and_then(|module| shared.engine.compile(&module));
     match launch_lines::parse(&file.text) {
         Ok(list) => list
             .iter()
-            .for_each(|case| launch_case(&mut cases, &module, case)),
+            .for_each(|case| launch_case(&mut cases, &program, case)),
         Err(error) => cases.format_error(LAUNCHES, &error),
     }
     for line in run_lines::parse(&file.text) {
         match line {
-            Ok(line) => function_case(&mut cases, &module, &line),
+            Ok(line) => function_case(&mut cases, &program, &line),
             Err(error) => cases.format_error(FUNCTIONS, &error),
         }
     }
     cases.results
 }
 
-fn launch_case(cases: &mut Cases<'_>, module: &Result<Module, Error>, case: &LaunchCase) {
+fn launch_case(cases: &mut Cases<'_>, program: &Result<Program, Error>, case: &LaunchCase) {
     let title = format!("kernel {}", case.spec.kernel);
     let place = (LAUNCHES, Some(case.line), title.as_str());
     let options = cases.shared.options;
@@ -202,7 +203,7 @@ fn launch_case(cases: &mut Cases<'_>, module: &Result<Module, Error>, case: &Lau
         return;
     }
     if let Expect::Error(text) = &case.expect {
-        let outcome = refused_with(module, text);
+        let outcome = refused_with(program, text);
         cases.push(LAUNCHES, Some(case.line), &title, None, outcome);
         return;
     }
@@ -210,11 +211,10 @@ fn launch_case(cases: &mut Cases<'_>, module: &Result<Module, Error>, case: &Lau
     if matches!(&case.expect, Expect::Fault(text) if text.contains("time limit")) {
         limit = limit.min(SHORT);
     }
-    let engine = &cases.shared.engine;
-    let prepared = module
+    let prepared = program
         .as_ref()
         .map_err(Clone::clone)
-        .and_then(|module| Prepared::new(module, &case.spec, engine))
+        .and_then(|program| Prepared::of_program(program, &case.spec))
         .map(|prepared| prepared.time_limit(Some(limit)));
     cases.each_engine(
         place,
@@ -231,9 +231,9 @@ fn launch_case(cases: &mut Cases<'_>, module: &Result<Module, Error>, case: &Lau
 }
 
 /// Whether a module is refused with an error that contains `text` and names a line.
-fn refused_with(module: &Result<Module, Error>, text: &str) -> Outcome {
+fn refused_with(program: &Result<Program, Error>, text: &str) -> Outcome {
     let expected = format!("an error that contains `{text}`");
-    match module {
+    match program {
         Ok(_) => Outcome::failed(expected, "a module without errors"),
         Err(Error::Diagnostics(diagnostics)) => {
             let contains = |s: &str| s.contains(text);
@@ -312,7 +312,7 @@ fn wrong_word(name: &str, memory: Option<&Vec<u8>>, words: &[u32]) -> Option<Out
     })
 }
 
-fn function_case(cases: &mut Cases<'_>, module: &Result<Module, Error>, line: &RunLine) {
+fn function_case(cases: &mut Cases<'_>, program: &Result<Program, Error>, line: &RunLine) {
     let place = (FUNCTIONS, Some(line.line), line.text.as_str());
     if !cases
         .shared
@@ -321,15 +321,15 @@ fn function_case(cases: &mut Cases<'_>, module: &Result<Module, Error>, line: &R
     {
         return;
     }
-    let engine = &cases.shared.engine;
-    let prepared = module.as_ref().map_err(Clone::clone).and_then(|module| {
+    let prepared = program.as_ref().map_err(Clone::clone).and_then(|program| {
+        let module = program.module();
         // The `%` may belong to the name.
         let with_percent = format!("%{}", line.function);
         let name = match module.function(&line.function) {
             None if module.function(&with_percent).is_some() => &with_percent,
             _ => &line.function,
         };
-        PreparedCall::new(module, name, engine)
+        PreparedCall::of_program(program, name)
     });
     let args = match &prepared {
         Ok(prepared) => arguments(line, &prepared.parameter_sizes()),

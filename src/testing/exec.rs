@@ -7,7 +7,7 @@ use crate::ir::memory::Space;
 use crate::machine::{Fault, FaultKind};
 use crate::runtime::{
     AnyFunction, Arg, Buffer, Device, DeviceConfig, Engine, EngineKind, Instance, Kernel, Launch,
-    Module, Report, Variable,
+    Module, Program, Report, Variable,
 };
 use std::time::Duration;
 
@@ -43,9 +43,10 @@ impl Globals {
 }
 
 /// Gives a module's variables memory, on a device of their own.
-fn instantiate(module: &Module, engine: &Engine) -> Result<Instance, Error> {
-    let device = Device::new(DeviceConfig::default().address_bits(module.address_bits()))?;
-    engine.compile(module)?.instantiate(&device)
+fn instantiate(program: &Program) -> Result<Instance, Error> {
+    let bits = program.module().address_bits();
+    let device = Device::new(DeviceConfig::default().address_bits(bits))?;
+    program.instantiate(&device)
 }
 
 /// A launch made ready: memory is allocated once, so that addresses are the same in each engine.
@@ -76,7 +77,15 @@ impl Prepared {
     /// # Errors
     /// What compiling, allocating and looking up the kernel say.
     pub fn new(module: &Module, spec: &LaunchSpec, engine: &Engine) -> Result<Self, Error> {
-        Self::of_instance(&instantiate(module, engine)?, spec)
+        Self::of_program(&engine.compile(module)?, spec)
+    }
+
+    /// As [`Prepared::new`], for a module that is compiled already.
+    ///
+    /// # Errors
+    /// What allocating and looking up the kernel say.
+    pub fn of_program(program: &Program, spec: &LaunchSpec) -> Result<Self, Error> {
+        Self::of_instance(&instantiate(program)?, spec)
     }
 
     /// As [`Prepared::new`], for a module that has its memory already.
@@ -186,7 +195,15 @@ impl PreparedCall {
     /// # Errors
     /// What compiling and looking up say.
     pub fn new(module: &Module, function: &str, engine: &Engine) -> Result<Self, Error> {
-        let instance = instantiate(module, engine)?;
+        Self::of_program(&engine.compile(module)?, function)
+    }
+
+    /// As [`PreparedCall::new`], for a module that is compiled already.
+    ///
+    /// # Errors
+    /// What allocating and looking up say.
+    pub fn of_program(program: &Program, function: &str) -> Result<Self, Error> {
+        let instance = instantiate(program)?;
         Ok(PreparedCall {
             function: instance.any_function(function)?,
             globals: Globals::of(&instance)?,

@@ -2,7 +2,7 @@
 //! "Integer Arithmetic Instructions", and `prmt`.
 
 use super::form::{
-    Arg, B32, Build, Choice, Complaint, Form, OperandKind, Param, S32, Slot, SlotName, T, U32, dst,
+    Arg, B32, Build, Choice, Complaint, Form, OperandKind, Param, Slot, SlotName, T, U32, dst,
     first, form, maybe, one, param, src, word,
 };
 use super::words::{
@@ -180,7 +180,12 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "fns",
         &[ty(ONLY_B32)],
-        &[dst(B32), src("mask", B32), src("base", B32), src("offset", S32)],
+        &[
+            dst(B32),
+            src("mask", B32),
+            src("base", B32),
+            src("offset", B32),
+        ],
         Build::Pure(|_, _| bits(Op::Fns)),
         "d = position of the offset-th one of mask, counted from base, or ffffffff",
     )
@@ -218,7 +223,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "bmsk",
         &[OVERRUN, ty(ONLY_B32)],
-        &[dst(T), src("a", U32), src("b", U32)],
+        &[dst(U32), src("a", U32), src("b", U32)],
         Build::Pure(|c, _| bits(Op::Bmsk { wrap: wraps(c) })),
         "d = b ones from position a on; .wrap: a & 31 and b & 31",
     )

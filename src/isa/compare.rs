@@ -1,8 +1,8 @@
 //! Comparison and selection. PTX ISA, "Comparison and Selection Instructions".
 
 use super::form::{
-    B32, Build, Choice, Complaint, Form, OperandKind, Param, S32, Slot, SlotName, T, TypeOf, Word,
-    dst, form, one, param, src, word,
+    B32, Build, Choice, Complaint, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, Word, dst,
+    form, one, param, src, word,
 };
 use super::words::{COMBINE, combination, comparison, from_ty, ty};
 use crate::ir::PureOp;
@@ -169,7 +169,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "slct",
         &[ty(MOVABLE), from_ty(&[word("s32")])],
-        &[dst(T), src("a", T), src("b", T), src("c", S32)],
+        &[dst(T), src("a", T), src("b", T), src("c", FROM)],
         Build::Pure(|c, _| {
             Ok(PureOp::Compare(Op::Slct {
                 class: c.class(SlotName::Type)?,

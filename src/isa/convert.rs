@@ -1,8 +1,8 @@
 //! Moves and conversions among integers. PTX ISA, "Data Movement and Conversion Instructions".
 
 use super::form::{
-    Arg, B32, Build, Choice, Complaint, Emit, Form, OperandKind, Param, S32, Slot, SlotName, T,
-    TypeOf, U32, Word, dst, first, form, one, param, src, word,
+    Arg, B32, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, TypeOf,
+    Word, dst, first, form, one, param, src, word,
 };
 use super::types::TyKind;
 use super::words::{MAYBE_SAT, ONLY_S32, SAT, from_ty, ty};
@@ -100,9 +100,9 @@ pub(super) const FORMS: &[Form] = &[
             from_ty(ONLY_S32),
         ],
         &[
-            param("d", OperandKind::WideDst, U32),
-            src("a", S32),
-            src("b", S32),
+            param("d", OperandKind::WideDst, FROM),
+            param("a", OperandKind::WideSrc, FROM),
+            param("b", OperandKind::WideSrc, FROM),
         ],
         Build::Emit(cvt_pack),
         "d = a clamped to the type, above b clamped to it",
@@ -125,10 +125,10 @@ pub(super) const FORMS: &[Form] = &[
             one(SlotName::ThirdType, &[word("b32")]),
         ],
         &[
-            param("d", OperandKind::WideDst, U32),
-            src("a", S32),
-            src("b", S32),
-            src("c", B32),
+            param("d", OperandKind::WideDst, FROM),
+            param("a", OperandKind::WideSrc, FROM),
+            param("b", OperandKind::WideSrc, FROM),
+            param("c", OperandKind::WideSrc, B32),
         ],
         Build::Emit(cvt_pack),
         "d = c shifted left by twice the type's width, below it a clamped to the type, then b clamped to it",
@@ -478,7 +478,7 @@ fn cvt_pack(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(),
     };
     let mut values = Vec::with_capacity(sources.len());
     for source in sources {
-        let Arg::Src(value, _) = source else {
+        let (Arg::Src(value, _) | Arg::Quad(value, _)) = source else {
             return Err(unexpected());
         };
         values.push(*value);

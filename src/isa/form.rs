@@ -239,6 +239,8 @@ pub enum OperandKind {
     WideDst,
     /// A register or constant, or the address of a function.
     Src,
+    /// A register that may be wider than the type, or a constant.
+    WideSrc,
     /// A register that may be wider than the type, a constant, or a special register.
     ConvertSrc,
     /// A register of 32 or 64 bits, or a constant.
@@ -267,8 +269,10 @@ pub enum OperandKind {
     SimdDst,
     /// A source of a SIMD video instruction with its lane selector.
     SimdSrc,
-    /// `[...]`
+    /// `[...]` or `name[index]`
     Address,
+    /// `[...]`
+    HintAddress,
     /// What `ld` writes: a register (wider ones too), or a vector of as many as `.vN` says.
     LoadDst,
     /// What `st` reads, likewise.

@@ -1,7 +1,7 @@
 //! Integer arithmetic. PTX ISA, "Integer Arithmetic Instructions".
 
 use super::form::{
-    Arg, B32, Build, Choice, Complaint, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, Word,
+    Arg, Build, Choice, Complaint, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, U32, Word,
     dst, first, form, one, param, src, word,
 };
 use super::words::{INTEGERS, ONLY_S32, SAT, SIGNED, WORDS, from_ty, ty};
@@ -18,6 +18,12 @@ const WIDE: TypeOf = TypeOf::Wide(SlotName::Type);
 const A: &[Param] = &[dst(T), src("a", T)];
 const AB: &[Param] = &[dst(T), src("a", T), src("b", T)];
 const ABC: &[Param] = &[dst(T), src("a", T), src("b", T), src("c", T)];
+const DOT: &[Param] = &[
+    dst(U32),
+    src("a", T),
+    src("b", TypeOf::Slot(SlotName::FromType)),
+    src("c", U32),
+];
 const LANES_AB: &[Param] = &[
     dst(T),
     param("a", OperandKind::RegSrc, T),
@@ -263,7 +269,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "dp4a",
         &[ty(WORDS), from_ty(WORDS)],
-        &[dst(B32), src("a", B32), src("b", B32), src("c", B32)],
+        DOT,
         Build::Pure(|c, _| {
             integer(Op::Dp4a {
                 a_signed: c.signed(SlotName::Type),
@@ -276,7 +282,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "dp2a",
         &[HALVES, ty(WORDS), from_ty(WORDS)],
-        &[dst(B32), src("a", B32), src("b", B32), src("c", B32)],
+        DOT,
         Build::Pure(|c, _| {
             integer(Op::Dp2a {
                 a_signed: c.signed(SlotName::Type),

@@ -164,6 +164,7 @@ const NON_COHERENT: Slot = one(SlotName::NonCoherent, &[word("nc")]);
 const LOADED: Param = param("d", OperandKind::LoadDst, T);
 const STORED: Param = param("b", OperandKind::StoreSrc, T);
 const ADDRESS: Param = param("a", OperandKind::Address, TypeOf::Address);
+const HINTED: Param = param("a", OperandKind::HintAddress, TypeOf::Address);
 const POLICY: Param = src("cache-policy", U64);
 const SIZE_128: Param = param("size", OperandKind::Literal(128, 128), U64);
 
@@ -386,7 +387,7 @@ pub(super) const FORMS: &[Form] = &[
             maybe(SlotName::Space, &[word("global"), word("local")]),
             one(SlotName::Level, &[word("L1"), word("L2")]),
         ],
-        &[ADDRESS],
+        &[HINTED],
         Build::Hint,
         "nothing: a hint that a will be used",
     )
@@ -403,7 +404,7 @@ pub(super) const FORMS: &[Form] = &[
                 ],
             ),
         ],
-        &[ADDRESS],
+        &[HINTED],
         Build::Hint,
         "nothing: a hint that a will be used",
     )
@@ -414,7 +415,7 @@ pub(super) const FORMS: &[Form] = &[
             maybe(SlotName::Space, &[word("param"), word("const")]),
             one(SlotName::Level, &[word("tensormap")]),
         ],
-        &[ADDRESS],
+        &[HINTED],
         Build::Hint,
         "nothing: a hint that the tensor map at a will be used",
     )
@@ -422,8 +423,8 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "prefetchu",
         &[one(SlotName::Level, &[word("L1")])],
-        &[ADDRESS],
-        Build::Hint,
+        &[HINTED],
+        Build::Emit(prefetch_uniform),
         "nothing: a hint that a will be used",
     )
     .needs((2, 0), 20),
@@ -433,7 +434,7 @@ pub(super) const FORMS: &[Form] = &[
             MAYBE_GLOBAL,
             one(SlotName::EvictL2, &[word("L2::evict_normal")]),
         ],
-        &[ADDRESS, SIZE_128],
+        &[HINTED, SIZE_128],
         Build::Hint,
         "nothing: a hint about the priority of 128 bytes at a",
     )
@@ -441,7 +442,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "discard",
         &[MAYBE_GLOBAL, one(SlotName::Level, &[word("L2")])],
-        &[ADDRESS, SIZE_128],
+        &[HINTED, SIZE_128],
         Build::Hint,
         "nothing: a hint that the 128 bytes at a are no longer needed",
     )
@@ -473,7 +474,7 @@ pub(super) const FORMS: &[Form] = &[
         ],
         &[
             dst(U64),
-            ADDRESS,
+            HINTED,
             src("primary-size", U32),
             src("total-size", U32),
         ],
@@ -736,6 +737,21 @@ fn store(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Co
         addr,
         order: order(choice),
     }));
+    Ok(())
+}
+
+/// `prefetchu` takes generic addresses, of which only global variables have one by name.
+fn prefetch_uniform(
+    choice: &Choice<'_>,
+    args: &[Arg],
+    out: &mut dyn Emit,
+) -> Result<(), Complaint> {
+    if let [Arg::Address(_, Some(Space::Local | Space::Shared))] = args {
+        return Err(Complaint::operand(0, "`prefetchu` takes a generic address"));
+    }
+    out.emit(Kind::Hint {
+        name: choice.form.mnemonic,
+    });
     Ok(())
 }
 

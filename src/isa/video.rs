@@ -652,6 +652,9 @@ fn simd_op(choice: &Choice<'_>, args: &[Arg], lanes: u8, op: SimdOp) -> Result<P
         }
     };
     let negated = |index: usize| matches!(args.get(index), Some(Arg::Lanes { negated: true, .. }));
+    if negated(0) {
+        return Err(Complaint::operand(0, "a destination has no sign"));
+    }
     refuse_signs(negated(1), negated(2), negated(3))?;
     if get(3)?.is_some() {
         return Err(Complaint::operand(3, "operand c takes no selector"));

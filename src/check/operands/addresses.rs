@@ -266,6 +266,22 @@ impl Resolver<'_, '_> {
         }
     }
 
+    /// An address, put into a register if it is not in one yet.
+    pub(super) fn held_address(&mut self, address: &Arg) -> Arg {
+        let class = self.address_class();
+        let dst = self.context.fresh(class);
+        let kind = match address {
+            Arg::AddressOf(of) => Kind::AddressOf(AddressOf { dst, ..*of }),
+            Arg::Function(function) => Kind::FunctionAddress {
+                dst,
+                function: *function,
+            },
+            other => return other.clone(),
+        };
+        self.context.emit_unguarded(kind);
+        Arg::Src(Value::Reg(dst), class)
+    }
+
     /// The address of a variable plus a register.
     fn sum(&mut self, of: AddressOf, index: Reg) -> Reg {
         let class = self.address_class();
@@ -344,6 +360,19 @@ impl Resolver<'_, '_> {
             },
         };
         Ok(Arg::Address(address, Some(place.space)))
+    }
+
+    /// `[...]`, without an index.
+    pub(super) fn hint_address(&mut self, operand: &Operand<'_>) -> Result<Arg, Diagnostic> {
+        if let Operand::Address(address) = operand
+            && address.indexed
+        {
+            return Err(Diagnostic::error(
+                address.span,
+                format!("`{}` takes an address in brackets", self.mnemonic()),
+            ));
+        }
+        self.address(operand)
     }
 
     /// `[16]`: only local memory begins at a known address.

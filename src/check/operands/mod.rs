@@ -13,7 +13,7 @@ use super::context::{Context, DeclKind, DeclTy, Symbol};
 use super::instruction::available;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{Kind, Operand as Value, Reg, RegClass};
-use crate::isa::form::{Arg, Choice, OperandKind, Param};
+use crate::isa::form::{Arg, Choice, OperandKind, Param, TypeOf};
 use crate::isa::special::{self, SpecialName};
 use crate::isa::types::{Ty, TyKind};
 use crate::syntax::ast::{self, Expr, Operand};
@@ -33,6 +33,8 @@ pub(super) struct Resolver<'r, 'c> {
 enum Fit {
     /// Equal.
     Exact,
+    /// Equal, and no packed floats: types that the instruction does not name.
+    Strict,
     /// Equal or wider: `ld`, `st` and `cvt`.
     Wider,
     /// As [`Fit::Wider`], for an element in braces: floats may also lie in integer registers.
@@ -83,10 +85,18 @@ enum Named {
     Symbol(Symbol),
 }
 
+/// How a register must fit a type from there.
+fn exact(of: TypeOf) -> Fit {
+    match of {
+        TypeOf::Fixed(_) => Fit::Strict,
+        TypeOf::Slot(_) | TypeOf::Wide(_) | TypeOf::Address => Fit::Exact,
+    }
+}
+
 /// Whether a register may stand where the type is asked.
 fn fits(ty: Ty, decl: DeclTy, fit: Fit) -> bool {
     let wide_enough = match fit {
-        Fit::Exact => decl.bits == ty.bits,
+        Fit::Exact | Fit::Strict => decl.bits == ty.bits,
         Fit::Wider | Fit::WiderElement => decl.bits >= ty.bits,
     };
     if decl.kind == DeclKind::Pred || ty.kind == TyKind::Pred {
@@ -99,7 +109,9 @@ fn fits(ty: Ty, decl: DeclTy, fit: Fit) -> bool {
     match ty.kind {
         TyKind::Pred => false,
         TyKind::Bits => wide_enough,
-        TyKind::Unsigned | TyKind::Signed => wide_enough && integer,
+        TyKind::Unsigned | TyKind::Signed => {
+            wide_enough && integer && !(fit == Fit::Strict && decl.kind == DeclKind::PackedFloat)
+        }
         TyKind::Float => match decl.kind {
             DeclKind::Bits => wide_enough,
             DeclKind::Float => decl.bits == ty.bits,
@@ -162,9 +174,10 @@ impl Resolver<'_, '_> {
             .type_of(param.ty, address)
             .map_err(|c| self.broken_row(operand, &c.message))?;
         match param.kind {
-            OperandKind::Dst => self.destination(operand, ty, Fit::Exact),
+            OperandKind::Dst => self.destination(operand, ty, exact(param.ty)),
             OperandKind::WideDst => self.destination(operand, ty, Fit::Wider),
-            OperandKind::Src => self.source(operand, ty, Fit::Exact, param.ty),
+            OperandKind::Src => self.source(operand, ty, exact(param.ty), param.ty),
+            OperandKind::WideSrc => self.source(operand, ty, Fit::Wider, param.ty),
             OperandKind::ConvertSrc => self.convert_source(operand, ty),
             OperandKind::AnyWidthSrc => self.any_width_source(operand, ty),
             OperandKind::RegSrc => self.register_source(operand, ty),
@@ -174,11 +187,12 @@ impl Resolver<'_, '_> {
             OperandKind::Fraction => self.fraction(operand, ty),
             OperandKind::SetpDst => self.setp_destination(operand),
             OperandKind::PairDst => self.pair_destination(operand, ty),
-            OperandKind::Pred => self.predicate(operand),
-            OperandKind::VideoDst => self.video_destination(operand, ty),
-            OperandKind::VideoSrc => self.video_source(operand, ty),
-            OperandKind::SimdDst | OperandKind::SimdSrc => self.simd(operand, ty),
+            OperandKind::Pred => self.predicate(operand, false),
+            OperandKind::VideoDst => self.video_destination(operand, ty, exact(param.ty)),
+            OperandKind::VideoSrc => self.video_source(operand, ty, exact(param.ty)),
+            OperandKind::SimdDst | OperandKind::SimdSrc => self.simd(operand, ty, exact(param.ty)),
             OperandKind::Address => self.address(operand),
+            OperandKind::HintAddress => self.hint_address(operand),
             OperandKind::LoadDst => self.load_destination(operand, ty),
             OperandKind::StoreSrc => self.store_source(operand, ty),
             OperandKind::MovDst => self.mov_destination(operand, ty),
@@ -321,7 +335,7 @@ impl Resolver<'_, '_> {
 
     fn mismatch(&self, span: Span, ty: Ty, decl: DeclTy, fit: Fit) -> Diagnostic {
         let what = match fit {
-            Fit::Exact => "",
+            Fit::Exact | Fit::Strict => "",
             Fit::Wider | Fit::WiderElement => " or wider",
         };
         let error = Diagnostic::error(
@@ -354,6 +368,11 @@ impl Resolver<'_, '_> {
     }
 
     fn destination(&mut self, operand: &Operand<'_>, ty: Ty, fit: Fit) -> Result<Arg, Diagnostic> {
+        // The assembler takes `p|_` wherever one predicate is written.
+        let operand = match operand {
+            Operand::Pair(first, second, _) if ty.kind == TyKind::Pred && is_sink(second) => first,
+            other => other,
+        };
         let register = self.register(operand)?;
         self.check_fit(operand.span(), ty, &register, fit)?;
         Ok(register.destination())

@@ -62,10 +62,15 @@ impl Resolver<'_, '_> {
 
     /// What `mov` reads.
     pub(super) fn mov_source(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
-        let span = operand.span();
         if self.choice.has(SlotName::Vector) {
-            return self.mov_vector_source(operand, ty);
+            self.mov_vector_source(operand, ty)
+        } else {
+            self.mov_scalar(operand, ty)
         }
+    }
+
+    fn mov_scalar(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
+        let span = operand.span();
         match operand {
             Operand::Vector(elements, _) => {
                 self.only_one_vector(span)?;
@@ -239,33 +244,32 @@ impl Resolver<'_, '_> {
                 Ok(Arg::Vector(elements))
             }
             Operand::Expr(Expr::Name { name, suffix: None })
-                if name.text != "WARP_SZ" && !is_sink(operand) =>
+                if self.context.lookup(name.text).is_none()
+                    && special::find(name.text).is_some_and(|s| s.vector) =>
             {
                 let Named::Special(special, _) = self.name(*name, None)? else {
                     return Err(self.no_vector(operand));
                 };
-                if !special.vector {
-                    return Err(self.no_vector(operand));
-                }
                 self.check_length(span, 4)?;
                 let elements = (0..4)
                     .map(|index| self.read_special(span, special, Some(index), ty))
                     .collect::<Result<_, _>>()?;
                 Ok(Arg::Vector(elements))
             }
-            // The assembler takes one constant for the first element and 0 for the others.
-            Operand::Expr(expr) if !is_name(expr) => {
-                let first = self.constant(expr, ty)?;
-                let class = ty.class().unwrap_or(RegClass::B64);
-                let mut elements = vec![Arg::Src(Value::Imm(0), class); self.vector_length()];
-                elements[0] = first;
-                Ok(Arg::Vector(elements))
-            }
             Operand::Expr(_)
             | Operand::Not(..)
             | Operand::Pair(..)
             | Operand::Address(_)
-            | Operand::List(..) => Err(self.no_vector(operand)),
+            | Operand::List(..) => {
+                // The assembler takes one value for the first element and 0 for the others.
+                let class = ty.class().unwrap_or(RegClass::B64);
+                let mut elements = vec![Arg::Src(Value::Imm(0), class); self.vector_length()];
+                elements[0] = match self.mov_scalar(operand, ty)? {
+                    of @ (Arg::AddressOf(_) | Arg::Function(_)) => self.held_address(&of),
+                    other => other,
+                };
+                Ok(Arg::Vector(elements))
+            }
         }
     }
 

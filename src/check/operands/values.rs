@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Span};
 use crate::ir::{Operand as Value, Reg, RegClass};
 use crate::isa::form::{Arg, TypeOf};
 use crate::isa::types::{Ty, TyKind};
-use crate::syntax::ast::{Expr, Operand, UnaryOp};
+use crate::syntax::ast::{BinaryOp, Expr, Operand, UnaryOp};
 
 /// Whether an expression is a name, though not that of a constant.
 pub(super) fn is_name(expr: &Expr<'_>) -> bool {
@@ -80,7 +80,7 @@ impl Resolver<'_, '_> {
         of: TypeOf,
     ) -> Result<Arg, Diagnostic> {
         if ty.kind == TyKind::Pred {
-            return self.predicate(operand);
+            return self.predicate(operand, true);
         }
         let span = operand.span();
         let Operand::Expr(expr) = operand else {
@@ -97,6 +97,15 @@ impl Resolver<'_, '_> {
                 span,
                 format!("`{}` does not negate its operands", self.mnemonic()),
             ));
+        }
+        if let Expr::Binary {
+            op: BinaryOp::Add,
+            lhs,
+            ..
+        } = expr
+            && is_name(lhs)
+        {
+            return self.offset_source(expr, ty);
         }
         let Expr::Name { name, suffix } = expr else {
             return self.constant(expr, ty);
@@ -118,6 +127,19 @@ impl Resolver<'_, '_> {
             }
             named => Err(self.no_source(span, name.text, &named)),
         }
+    }
+
+    /// `variable+offset` as a number, which the assembler takes where it refuses `variable`.
+    fn offset_source(&mut self, expr: &Expr<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
+        if !matches!(ty.kind, TyKind::Bits | TyKind::Unsigned | TyKind::Signed) {
+            return Err(Diagnostic::error(
+                expr.span(),
+                format!("an address does not fit the type `{ty}`"),
+            ));
+        }
+        let place = self.variable(expr, false)?;
+        let address = self.address_value(place);
+        Ok(self.held_address(&address))
     }
 
     pub(super) fn no_source(&self, span: Span, text: &str, named: &Named) -> Diagnostic {
@@ -172,7 +194,8 @@ impl Resolver<'_, '_> {
             return Err(unexpected(operand));
         };
         if !is_name(expr) {
-            return self.constant(expr, ty);
+            // An integer, whatever the width.
+            return self.constant(expr, Ty::U64);
         }
         let register = self.register(operand)?;
         let ok = matches!(register.ty.bits, 32 | 64)
@@ -203,8 +226,7 @@ impl Resolver<'_, '_> {
         most: u64,
     ) -> Result<Arg, Diagnostic> {
         if let Operand::Expr(expr) = operand
-            && !is_name(expr)
-            && let Constant::Int { value, .. } = constant::evaluate(expr)?
+            && let Ok(Constant::Int { value, .. }) = constant::evaluate(expr)
             && value > most
         {
             return Err(out_of_range(
@@ -214,7 +236,7 @@ impl Resolver<'_, '_> {
                 i64::try_from(most).unwrap_or(i64::MAX),
             ));
         }
-        self.source(operand, ty, Fit::Exact, TypeOf::Fixed(ty))
+        self.source(operand, ty, Fit::Strict, TypeOf::Fixed(ty))
     }
 
     /// A literal, in a range if there is one.
@@ -307,8 +329,12 @@ impl Resolver<'_, '_> {
         Ok(Arg::Dsts(value, Some(predicate.reg)))
     }
 
-    /// A predicate register, `!p`, or a constant.
-    pub(super) fn predicate(&mut self, operand: &Operand<'_>) -> Result<Arg, Diagnostic> {
+    /// A predicate register, `!p`, or a constant; with `functions` the address of one, too.
+    pub(super) fn predicate(
+        &mut self,
+        operand: &Operand<'_>,
+        functions: bool,
+    ) -> Result<Arg, Diagnostic> {
         let (expr, negated) = match operand {
             Operand::Expr(expr) => (expr, false),
             Operand::Not(expr, _) => (expr, true),
@@ -327,6 +353,8 @@ impl Resolver<'_, '_> {
                     self.check_fit(expr.span(), Ty::PRED, &register, Fit::Exact)?;
                     Value::Reg(register.reg)
                 }
+                // No function lies at address 0.
+                Named::Symbol(Symbol::Function(_)) if functions => Value::Imm(1),
                 named => return Err(self.no_source(expr.span(), name.text, &named)),
             }
         } else {

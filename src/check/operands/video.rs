@@ -64,6 +64,7 @@ impl Resolver<'_, '_> {
         operand: &Operand<'_>,
         expr: &Expr<'_>,
         ty: Ty,
+        fit: Fit,
     ) -> Result<(Register, Selector), Diagnostic> {
         let Expr::Name { name, suffix } = expr else {
             return Err(unexpected(operand));
@@ -79,7 +80,7 @@ impl Resolver<'_, '_> {
             name: *name,
             suffix: None,
         }))?;
-        self.check_fit(name.span, ty, &register, Fit::Exact)?;
+        self.check_fit(name.span, ty, &register, fit)?;
         Ok((register, selector(*suffix)?))
     }
 
@@ -88,11 +89,12 @@ impl Resolver<'_, '_> {
         &mut self,
         operand: &Operand<'_>,
         ty: Ty,
+        fit: Fit,
     ) -> Result<Arg, Diagnostic> {
         let Operand::Expr(expr) = operand else {
             return Err(unexpected(operand));
         };
-        let (register, part) = self.selected(operand, expr, ty)?;
+        let (register, part) = self.selected(operand, expr, ty, fit)?;
         Ok(Arg::Part {
             value: Value::Reg(register.reg),
             part,
@@ -105,6 +107,7 @@ impl Resolver<'_, '_> {
         &mut self,
         operand: &Operand<'_>,
         ty: Ty,
+        fit: Fit,
     ) -> Result<Arg, Diagnostic> {
         let Operand::Expr(expr) = operand else {
             return Err(unexpected(operand));
@@ -130,7 +133,7 @@ impl Resolver<'_, '_> {
                 negated,
             });
         }
-        let (register, part) = self.selected(operand, expr, ty)?;
+        let (register, part) = self.selected(operand, expr, ty, fit)?;
         Ok(Arg::Part {
             value: Value::Reg(register.reg),
             part,
@@ -139,7 +142,12 @@ impl Resolver<'_, '_> {
     }
 
     /// A register with lanes.
-    pub(super) fn simd(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
+    pub(super) fn simd(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+        fit: Fit,
+    ) -> Result<Arg, Diagnostic> {
         let Operand::Expr(expr) = operand else {
             return Err(unexpected(operand));
         };
@@ -151,7 +159,7 @@ impl Resolver<'_, '_> {
             name: *name,
             suffix: None,
         }))?;
-        self.check_fit(name.span, ty, &register, Fit::Exact)?;
+        self.check_fit(name.span, ty, &register, fit)?;
         let lanes = match suffix {
             None => None,
             Some(suffix) => match lanes(*suffix) {

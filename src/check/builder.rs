@@ -416,20 +416,18 @@ impl<'c, 's> Builder<'c, 's> {
             return;
         };
         let name = &self.frame[index as usize].name;
-        if !store && !self.frames[index as usize].returned {
-            let error = Diagnostic::error(
-                self.span,
-                format!("`ld.param` from `{name}`, into which no call before returns"),
-            );
-            self.checker.reports.push(error);
-        } else if store && self.guard.is_some() {
-            let error = Diagnostic::error(
-                self.span,
-                format!("`st.param` to `{name}`, the parameter of a call, cannot have a guard"),
-            )
-            .hint("branch around it, or choose the value with `selp`");
-            self.checker.reports.push(error);
-        }
+        let word = if store { "st.param" } else { "ld.param" };
+        let error = if self.guard.is_some() {
+            let message = format!("`{word}` of `{name}`, the parameter of a call, has a guard");
+            Diagnostic::error(self.span, message)
+                .hint("branch around it, or choose the value with `selp`")
+        } else if !store && !self.frames[index as usize].returned {
+            let message = format!("`{word}` from `{name}`, into which no call before returns");
+            Diagnostic::error(self.span, message)
+        } else {
+            return;
+        };
+        self.checker.reports.push(error);
     }
 
     /// The finished body: reachable blocks in the order of the text.

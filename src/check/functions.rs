@@ -6,7 +6,6 @@ use super::context::{DeclTy, Symbol};
 use super::decls::{self, Owner, Shape};
 use super::directives;
 use super::module::{Checker, Global, Info, twice};
-use super::scope::Local;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::control::ParamTy;
 use crate::ir::memory::{Space, Var};
@@ -66,8 +65,9 @@ pub(super) fn signature(
     Some(Rc::new(Signature { returns, params }))
 }
 
-/// How a second signature differs from the first, if it does.
-pub(super) fn difference(one: &Signature, other: &Signature) -> Option<String> {
+/// How two signatures differ, if they do. Unless `same_types` is asked for, types may differ as those of what is passed
+/// and of a parameter may.
+pub(super) fn difference(one: &Signature, other: &Signature, same_types: bool) -> Option<String> {
     for (what, a, b) in [
         ("result", &one.returns, &other.returns),
         ("parameter", &one.params, &other.params),
@@ -79,7 +79,7 @@ pub(super) fn difference(one: &Signature, other: &Signature) -> Option<String> {
             let number = index + 1;
             let why = if a.register != b.register {
                 "`.reg` and `.param`".to_string()
-            } else if a.declared != b.declared || a.lanes != b.lanes {
+            } else if !alike(a, b, same_types) {
                 format!("`.{}` and `.{}`", a.declared, b.declared)
             } else if a.count != b.count {
                 "arrays of different size".to_string()
@@ -92,6 +92,14 @@ pub(super) fn difference(one: &Signature, other: &Signature) -> Option<String> {
         }
     }
     None
+}
+
+fn alike(a: &Shape, b: &Shape, same_types: bool) -> bool {
+    let types = match (a.ty, b.ty) {
+        (Some(a), Some(b)) if !same_types => a.fits(b),
+        _ => a.declared == b.declared,
+    };
+    types && a.lanes == b.lanes
 }
 
 /// The register classes that a parameter takes in the IR: vectors and 128-bit registers are several parameters there.
@@ -279,7 +287,7 @@ fn declare<'s>(
         })
     } else if known.kind != kind {
         Some(format!("`{}` is both a kernel and a function", name.text))
-    } else if let Some(what) = difference(&info.signature, &signature) {
+    } else if let Some(what) = difference(&info.signature, &signature, true) {
         Some(format!(
             "`{}` differs from its declaration: {what}",
             name.text
@@ -450,10 +458,9 @@ fn declare_params(
                 }
             }
         };
-        let local = Local::Is(symbol);
         if let Err(earlier) = builder
             .names
-            .declare(shape.name.clone().into(), shape.span, local)
+            .declare_parameter(&shape.name, shape.span, symbol)
         {
             builder
                 .checker
@@ -508,6 +515,7 @@ pub(super) fn alias<'s>(checker: &mut Checker<'s>, name: Name<'s>, target: Name<
     } else if let Some(what) = difference(
         &checker.infos[real.index()].signature,
         &checker.infos[alias.index()].signature,
+        true,
     ) {
         wrong(name, &format!("differs from `{}`: {what}", target.text))
     } else {

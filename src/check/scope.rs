@@ -80,6 +80,8 @@ struct Scope<'s> {
 pub(super) struct Names<'s> {
     names: FxHashMap<Cow<'s, str>, SmallVec<[Entry; 1]>>,
     families: FxHashMap<&'s str, SmallVec<[Family; 1]>>,
+    /// For each prefix of a parameter's name the least number behind it: a family of the body must not contain it.
+    parameters: FxHashMap<String, (u32, Span)>,
     scopes: Vec<Scope<'s>>,
 }
 
@@ -175,10 +177,31 @@ impl<'s> Names<'s> {
         Ok(())
     }
 
+    /// Declares a parameter of the function in the innermost scope.
+    ///
+    /// # Errors
+    /// As [`Names::declare`].
+    pub(super) fn declare_parameter(
+        &mut self,
+        name: &str,
+        span: Span,
+        symbol: Symbol,
+    ) -> Result<(), Span> {
+        self.declare(name.to_string().into(), span, Local::Is(symbol))?;
+        for (prefix, number) in splits(name) {
+            let entry = self.parameters.entry(prefix.to_string());
+            let least = entry.or_insert((number, span));
+            if number < least.0 {
+                *least = (number, span);
+            }
+        }
+        Ok(())
+    }
+
     /// Declares a family of registers in the innermost scope. Single names that it overlaps are hidden.
     ///
     /// # Errors
-    /// Where the scope has a family of the same prefix.
+    /// Where the scope has a family of the same prefix, or a parameter that would be a member.
     pub(super) fn declare_family(
         &mut self,
         prefix: &'s str,
@@ -188,6 +211,12 @@ impl<'s> Names<'s> {
         lanes: u8,
     ) -> Result<(), Span> {
         let depth = self.depth();
+        if depth == 1
+            && let Some(&(number, parameter)) = self.parameters.get(prefix)
+            && number < count
+        {
+            return Err(parameter);
+        }
         let families = self.families.entry(prefix).or_default();
         if let Some(last) = families.last()
             && last.depth == depth

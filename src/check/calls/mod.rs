@@ -120,6 +120,7 @@ fn call_targets(builder: &mut Builder<'_, '_>, list: &[Target<'_>]) -> Option<Ta
             let differs = functions::difference(
                 &infos[other.index()].signature,
                 &infos[id.index()].signature,
+                false,
             );
             if let Some(what) = differs {
                 builder.report(
@@ -395,15 +396,11 @@ fn emit(
     }
 }
 
-/// Functions that the CUDA driver provides.
-const SYSTEM_CALLS: [&str; 6] = [
-    "vprintf",
-    "malloc",
-    "free",
-    "__assertfail",
-    "__assert_fail",
-    "__nv_aligned_device_malloc",
-];
+/// Whether the CUDA driver provides a function.
+fn is_system_call(name: &str) -> bool {
+    matches!(name, "vprintf" | "malloc" | "free" | "__assertfail")
+        || name.starts_with("__cuda_syscall")
+}
 
 /// Whether a function is called as any other. Those of the driver are not, yet.
 fn ordinary(builder: &mut Builder<'_, '_>, id: FuncId, name: Name<'_>) -> bool {
@@ -411,7 +408,7 @@ fn ordinary(builder: &mut Builder<'_, '_>, id: FuncId, name: Name<'_>) -> bool {
     if info.linkage != "extern" {
         return true;
     }
-    if SYSTEM_CALLS.contains(&name.text) {
+    if is_system_call(name.text) {
         builder.unsupported(format!("call {}", name.text), "system calls", name.span);
         return false;
     }

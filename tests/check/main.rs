@@ -26,12 +26,11 @@ fn check(text: &str) -> Verdict {
     }
 }
 
-#[test]
-fn modules_of_the_acceptance_table() {
-    let table = read("tests/vectors/accepts_module.tsv");
+/// Compares the rows of a table with what becomes of them; at least `least` must be judged.
+fn compare(table: &str, least: usize) {
     let mut wrong = Vec::new();
     let mut judged = 0;
-    for (index, row) in table.lines().enumerate() {
+    for (index, row) in read(table).lines().enumerate() {
         if row.starts_with('#') {
             continue;
         }
@@ -52,13 +51,23 @@ fn modules_of_the_acceptance_table() {
             }
         }
     }
-    assert!(judged >= 490, "only {judged} rows");
+    assert!(judged >= least, "only {judged} rows");
     assert!(
         wrong.is_empty(),
         "{} rows:\n{}",
         wrong.len(),
         wrong.join("\n")
     );
+}
+
+#[test]
+fn modules_of_the_acceptance_table() {
+    compare("tests/vectors/accepts_module.tsv", 490);
+}
+
+#[test]
+fn modules_that_the_assembler_was_asked_about() {
+    compare("tests/check/modules.tsv", 900);
 }
 
 fn modules(folder: &Path, found: &mut Vec<PathBuf>) {

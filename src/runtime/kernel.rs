@@ -1,7 +1,6 @@
 //! Kernels and their launches.
 
 use super::args::{Arg, marshal};
-use super::engine::EngineKind;
 use super::grid::Job;
 use super::instance::Instance;
 use super::launch::{Dim, Launch, Report};
@@ -67,13 +66,14 @@ impl Kernel {
     ///
     /// # Errors
     /// As [`Kernel::launch`].
+    #[cfg(feature = "cli")]
     pub(crate) fn launch_traced(
         &self,
         launch: Launch,
         args: impl AsRef<[Arg]>,
         trace: &mut impl Trace,
     ) -> Result<Report, Error> {
-        self.run(launch.engine(EngineKind::Interpreter), args.as_ref(), trace)
+        self.run(launch.engine(super::EngineKind::Interpreter), args.as_ref(), trace)
     }
 
     fn run(&self, launch: Launch, args: &[Arg], trace: &mut impl Trace) -> Result<Report, Error> {

@@ -6,7 +6,7 @@ use super::*;
 fn stages_with_the_text_as_comments() {
     let folder = Folder::new();
     let file = folder.file("kernels.ptx", KERNELS);
-    for stage in ["ast", "ir"] {
+    for stage in ["ast", "ir", "clif", "asm"] {
         let output = ptxlift(&["dump", "--stage", stage, &file, "--kernel", "add_n"]);
         code(&output, 0);
         let text = stdout(&output);
@@ -17,6 +17,11 @@ fn stages_with_the_text_as_comments() {
         &ptxlift(&["dump", "--stage", "ast", &file, "--kernel", "nobody"]),
         2,
     );
+    for stage in ["plan", "vcode"] {
+        let output = ptxlift(&["dump", "--stage", stage, &file, "--kernel", "add_n"]);
+        code(&output, 0);
+        assert!(stdout(&output).contains("add_n"), "{stage}");
+    }
     code(&ptxlift(&["dump", "--stage", "soup", &file]), 2);
     let bad = folder.file(
         "bad.ptx",

@@ -8,12 +8,12 @@ use ptxlift::{
 use std::time::Duration;
 
 /// Who must tell the same.
-const ENGINES: [EngineKind; 1] = [EngineKind::Interpreter];
+const ENGINES: [EngineKind; 2] = [EngineKind::Interpreter, EngineKind::Native];
 
 const HEADER: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 fn config() -> EngineConfig {
-    let kind = EngineKind::Interpreter;
+    let kind = EngineKind::Native;
     EngineConfig::default()
         .kind(kind)
         .threads(1)

@@ -1,12 +1,15 @@
 //! What native code asks of its host.
 
 use super::code::Inner;
-use crate::ir::Module;
+use crate::ir::control::CallType;
 use crate::ir::memory::Space;
+use crate::ir::{FunctionKind, Module};
 use crate::lower::context::{Context, Extent, NO_SLOT};
-use crate::lower::{Cause, Site};
+use crate::lower::{Cause, Parameter};
 use crate::machine::memory::Window;
-use crate::machine::{Access, AddressMap, Fault, FaultKind, Launch, View, nanoseconds, window};
+use crate::machine::{
+    Access, AddressMap, Fault, FaultKind, Launch, Nearest, View, nanoseconds, window,
+};
 
 /// The largest alignment of an access.
 const ALIGN: u64 = 32;
@@ -68,16 +71,14 @@ impl Host<'_> {
                 }
                 Ok(start)
             }
-            Some(Cause::Access { .. } | Cause::Fault(_) | Cause::Wrong { .. }) | None => {
-                one(site, address)
-            }
+            Some(_) | None => one(site, address),
         }
     }
 
     fn access(&self, site: u32) -> Result<(Space, Access), Wrong> {
         match self.code.sites.get(site as usize).map(|s| &s.cause) {
-            Some(Cause::Access { space, access }) => Ok((*space, *access)),
-            Some(Cause::Run(_) | Cause::Fault(_) | Cause::Wrong { .. }) | None => Err(Wrong {
+            Some(Cause::Access { space, access, .. }) => Ok((*space, *access)),
+            Some(_) | None => Err(Wrong {
                 site,
                 kind: FaultKind::OutOfBounds,
                 address: 0,
@@ -98,24 +99,69 @@ impl Host<'_> {
             );
             return fault.detail("native code reported an unknown site");
         };
-        let new = |kind, site: &Site| {
+        let new = |kind| {
             Fault::new(kind, self.module(), site.function, site.span, site.location)
                 .by(context.ctaid, context.tid)
         };
+        let accessing = |kind, space, address, bytes, parameter: &Option<Parameter>| {
+            let mut fault = new(kind).accessing(&self.view(context), space, address, bytes);
+            if let Some(parameter) = parameter {
+                fault.nearest = Some(Nearest {
+                    what: format!("parameter `{}`", parameter.name),
+                    offset: (address as i64).wrapping_sub(parameter.offset.into()),
+                    size: parameter.size.into(),
+                });
+            }
+            fault
+        };
+        let limits = &self.launch.limits;
+        let overflow = FaultKind::StackOverflow;
         match &site.cause {
-            Cause::Fault(kind) => new(*kind, site),
+            Cause::Access {
+                space,
+                access,
+                parameter,
+            } => accessing(
+                kind_of(record.kind),
+                *space,
+                record.value,
+                access.bytes,
+                parameter,
+            ),
+            Cause::Run(_) => new(kind_of(record.kind)),
             Cause::Wrong {
                 kind,
                 address,
                 bytes,
-            } => new(*kind, site).accessing(&self.view(context), Space::Param, *address, *bytes),
-            Cause::Access { space, access } => new(kind_of(record.kind), site).accessing(
-                &self.view(context),
-                *space,
-                record.address,
-                access.bytes,
-            ),
-            Cause::Run(_) => new(kind_of(record.kind), site),
+                parameter,
+            } => accessing(*kind, Space::Param, *address, *bytes, parameter),
+            Cause::Trap => new(FaultKind::Trap),
+            Cause::Stop => new(FaultKind::TimeLimit).detail("stopped"),
+            Cause::Depth => {
+                new(overflow).detail(format!("more than {} nested calls", limits.call_depth))
+            }
+            Cause::Stack => new(overflow).detail("no native stack is left"),
+            Cause::Locals => new(overflow).detail(format!(
+                "{} bytes of local memory wanted, there are {}",
+                record.value, limits.local_bytes
+            )),
+            Cause::Table(count) => new(FaultKind::BadCall)
+                .detail(format!("index {} into a table of {count}", record.value)),
+            Cause::Callee(ty) => new(FaultKind::BadCall).detail(self.bad_call(record.value, ty)),
+        }
+    }
+
+    /// Why an address cannot be called.
+    fn bad_call(&self, address: u64, ty: &CallType) -> String {
+        let function = window::function_index(address, self.module().address_bits)
+            .and_then(|index| self.module().functions.get(index as usize));
+        match function {
+            None => format!("{address:#x} is not the address of a function"),
+            Some(f) if f.kind == FunctionKind::Kernel || f.call_type() != *ty => {
+                format!("`{}` is not of the type that the call says", f.name)
+            }
+            Some(f) if !f.defined => format!("`{}` has no body", f.name),
+            Some(f) => format!("`{}` has no native code", f.name),
         }
     }
 }
@@ -211,7 +257,7 @@ pub(super) unsafe extern "C" fn resolve(context: *mut Context, site: u32, addres
             }
             let space = match host.code.sites.get(site as usize).map(|s| &s.cause) {
                 Some(Cause::Access { space, .. }) => *space,
-                _ => Space::Generic,
+                Some(_) | None => Space::Generic,
             };
             if let Some(extent) = neighbourhood(host, context, space, address) {
                 // SAFETY: native code passes slots below the number that the table was made for.
@@ -222,7 +268,7 @@ pub(super) unsafe extern "C" fn resolve(context: *mut Context, site: u32, addres
             context.answer = std::ptr::null_mut();
             context.fault.site = wrong.site;
             context.fault.kind = number_of(wrong.kind);
-            context.fault.address = wrong.address;
+            context.fault.value = wrong.address;
         }
     }
 }

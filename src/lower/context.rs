@@ -49,8 +49,8 @@ pub struct FaultRecord {
     pub site: u32,
     /// For accesses: which [`FaultKind`](crate::machine::FaultKind), as the helper numbers them.
     pub kind: u32,
-    /// For accesses: the address.
-    pub address: u64,
+    /// For accesses: the address. Otherwise what the site's cause says.
+    pub value: u64,
 }
 
 /// What native code works on: one CTA, or one call from the host.
@@ -162,6 +162,7 @@ fields! {
     LOCAL_TOP: 8 = local_top;
     ANSWER: 8 = answer;
     FAULT_SITE: 4 = fault.site;
+    FAULT_VALUE: 8 = fault.value;
 }
 
 impl Field {

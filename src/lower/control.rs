@@ -4,10 +4,11 @@ use super::abi::{self, Passing};
 use super::context::{DONE, EXITED, Entry, Field};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
+use super::site::Cause;
 use super::symbols::Symbol;
 use crate::ir::control::{Call, CallType, Callee, ParamTy, Slot};
 use crate::ir::{FuncId, Inst, RegClass, Special};
-use crate::machine::{FaultKind, window};
+use crate::machine::window;
 use crate::spmd::access::Home;
 use crate::spmd::register_class;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -65,7 +66,7 @@ impl Lower<'_, '_> {
 
     /// Looks an address up in the table of functions: code, bytes and alignment of `.local` variables.
     fn find(&mut self, inst: &Inst, target: Value, ty: &CallType) -> (Value, Value, Value) {
-        let site = self.fault_site(FaultKind::BadCall, inst.span, inst.location);
+        let site = self.site(Cause::Callee(ty.clone()), inst.span, inst.location);
         let target = self.emit().resize(target, I64, false);
         let first = window::function(0, self.module.address_bits);
         let distance = self.emit().add_k(target, first.wrapping_neg());
@@ -74,7 +75,7 @@ impl Lower<'_, '_> {
         let index = self.b.ins().rotr(distance, four);
         let count = self.module.functions.len() as u64;
         let known = self.emit().cmp_k(IntCC::UnsignedLessThan, index, count);
-        self.require(known, site);
+        self.require(known, site, Some(target));
         let table = self.uniform(Field::FUNCTIONS);
         let size = self.k(I64, size_of::<Entry>() as u64);
         let offset = self.b.ins().imul(index, size);
@@ -87,7 +88,7 @@ impl Lower<'_, '_> {
         let align = load(I64, offset_of!(Entry, local_align));
         let wanted = self.sites.type_number(ty);
         let right = self.emit().cmp_k(IntCC::Equal, number, wanted.into());
-        self.require(right, site);
+        self.require(right, site, Some(target));
         let bytes = self.emit().resize(bytes, I64, false);
         (code, bytes, align)
     }
@@ -95,21 +96,22 @@ impl Lower<'_, '_> {
     /// Polls and counts, as a call needs; gives the depth to return to.
     fn enter(&mut self, inst: &Inst, needs: &Needs) -> Option<Value> {
         if needs.polled {
-            let site = self.fault_site(FaultKind::TimeLimit, inst.span, inst.location);
+            let site = self.site(Cause::Stop, inst.span, inst.location);
             self.poll(site);
         }
         if !needs.counted {
             return None;
         }
-        let site = self.fault_site(FaultKind::StackOverflow, inst.span, inst.location);
+        let site = self.site(Cause::Depth, inst.span, inst.location);
         let depth = self.field(Field::DEPTH);
         let limit = self.uniform(Field::DEPTH_LIMIT);
         let within = self.b.ins().icmp(IntCC::UnsignedLessThan, depth, limit);
-        self.require(within, site);
+        self.require(within, site, None);
+        let site = self.site(Cause::Stack, inst.span, inst.location);
         let stack = self.b.ins().get_stack_pointer(I64);
         let limit = self.uniform(Field::STACK_LIMIT);
         let room = self.b.ins().icmp(IntCC::UnsignedGreaterThan, stack, limit);
-        self.require(room, site);
+        self.require(room, site, None);
         let deeper = self.emit().add_k(depth, 1);
         self.set_field(Field::DEPTH, deeper);
         Some(depth)
@@ -117,7 +119,7 @@ impl Lower<'_, '_> {
 
     /// Faults unless there is local memory for the function to be called.
     fn require_locals(&mut self, inst: &Inst, bytes: Value, align: Value) {
-        let site = self.fault_site(FaultKind::StackOverflow, inst.span, inst.location);
+        let site = self.site(Cause::Locals, inst.span, inst.location);
         let top = self.field(Field::LOCAL_TOP);
         let negative = self.b.ins().ineg(align);
         let rounded = self.b.ins().iadd(top, align);
@@ -132,7 +134,7 @@ impl Lower<'_, '_> {
         // A function without variables needs no room, not even for alignment.
         let none = self.emit().cmp_k(IntCC::Equal, bytes, 0);
         let fits = self.b.ins().bor(fits, none);
-        self.require(fits, site);
+        self.require(fits, site, Some(end));
     }
 
     /// The call itself: arguments, status, results.

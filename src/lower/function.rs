@@ -12,7 +12,6 @@ use crate::ir::{
     BasicBlock, Block, FuncId, Function, FunctionKind, Guard, Inst, Kind, Module, Operand,
     ParamKind, Pure, PureOp, Reg, RegClass,
 };
-use crate::machine::FaultKind;
 use crate::spmd::access::Home;
 use crate::spmd::{FunctionPlan, ModulePlan, Name, Root};
 use cranelift_codegen::ir::types::{I32, I64};
@@ -49,7 +48,7 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) tid: Option<[Value; 3]>,
     /// Where a kernel's thread goes on when it is over.
     latch: Option<clif::Block>,
-    /// Ends the function with the fault at a site, the block's parameter.
+    /// Ends the function with the fault at a site; that and the value that goes with it are the block's parameters.
     fault_at: clif::Block,
     /// Ends the function with the fault that is already in the context.
     faulted: clif::Block,
@@ -101,6 +100,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         let blocks = function.blocks.iter().map(|_| b.create_block()).collect();
         let fault_at = b.create_block();
         b.append_block_param(fault_at, I32);
+        b.append_block_param(fault_at, I64);
         let faulted = b.create_block();
         for cold in [fault_at, faulted] {
             b.set_cold_block(cold);
@@ -270,7 +270,7 @@ impl<'a, 'f> Lower<'a, 'f> {
                 .first()
                 .map_or((body.span, body.location), |i| (i.span, i.location));
             self.locate(span);
-            let site = self.fault_site(FaultKind::TimeLimit, span, location);
+            let site = self.site(Cause::Stop, span, location);
             self.poll(site);
         }
         let mut runs = plan.runs(block).iter().peekable();
@@ -390,8 +390,10 @@ impl<'a, 'f> Lower<'a, 'f> {
             }
             Terminator::Table { index, targets } => {
                 let index = self.operand(*index, RegClass::B32);
-                let site = self.fault_site(FaultKind::BadCall, block.span, block.location);
+                let cause = Cause::Table(targets.len() as u32);
+                let site = self.site(cause, block.span, block.location);
                 let site = self.k(I32, site.into());
+                let value = self.emit().resize(index, I64, false);
                 let calls: Vec<clif::BlockCall> = targets
                     .iter()
                     .map(|t| {
@@ -400,7 +402,8 @@ impl<'a, 'f> Lower<'a, 'f> {
                         self.b.func.dfg.block_call(block, &args)
                     })
                     .collect();
-                let beyond = self.b.func.dfg.block_call(self.fault_at, &[site.into()]);
+                let beyond = [site.into(), value.into()];
+                let beyond = self.b.func.dfg.block_call(self.fault_at, &beyond);
                 let table = self.b.create_jump_table(JumpTableData::new(beyond, &calls));
                 self.b.ins().br_table(index, table);
             }
@@ -417,8 +420,8 @@ impl<'a, 'f> Lower<'a, 'f> {
                 None => self.end(EXITED),
             },
             Terminator::Trap => {
-                let site = self.fault_site(FaultKind::Trap, block.span, block.location);
-                self.fail(site);
+                let site = self.site(Cause::Trap, block.span, block.location);
+                self.fail(site, None);
             }
         }
     }
@@ -471,8 +474,9 @@ impl<'a, 'f> Lower<'a, 'f> {
     /// The blocks that faults go to.
     fn endings(&mut self) {
         self.b.switch_to_block(self.fault_at);
-        let site = self.b.block_params(self.fault_at)[0];
+        let [site, value] = [0, 1].map(|i| self.b.block_params(self.fault_at)[i]);
         self.set_field(Field::FAULT_SITE, site);
+        self.set_field(Field::FAULT_VALUE, value);
         self.b.ins().jump(self.faulted, &[]);
         self.b.switch_to_block(self.faulted);
         if self.tid.is_some() {
@@ -487,18 +491,21 @@ impl<'a, 'f> Lower<'a, 'f> {
         }
     }
 
-    /// Ends with a fault here.
-    pub(super) fn fail(&mut self, site: u32) {
+    /// Ends with a fault here, and the value that its cause wants.
+    pub(super) fn fail(&mut self, site: u32, value: Option<Value>) {
         let site = self.k(I32, site.into());
-        self.b.ins().jump(self.fault_at, &[site.into()]);
+        let value = value.unwrap_or_else(|| self.k(I64, 0));
+        self.b
+            .ins()
+            .jump(self.fault_at, &[site.into(), value.into()]);
     }
 
     /// Goes on if `ok`, else ends with a fault.
-    pub(super) fn require(&mut self, ok: Value, site: u32) {
+    pub(super) fn require(&mut self, ok: Value, site: u32, value: Option<Value>) {
         let (next, cold) = (self.b.create_block(), self.cold_block());
         self.b.ins().brif(ok, next, &[], cold, &[]);
         self.b.switch_to_block(cold);
-        self.fail(site);
+        self.fail(site, value);
         self.b.switch_to_block(next);
     }
 
@@ -526,7 +533,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         let (next, cold) = (self.b.create_block(), self.cold_block());
         self.b.ins().brif(raised, cold, &[], next, &[]);
         self.b.switch_to_block(cold);
-        self.fail(site);
+        self.fail(site, None);
         self.b.switch_to_block(next);
     }
 
@@ -625,10 +632,6 @@ impl<'a, 'f> Lower<'a, 'f> {
         }
         self.b
             .set_srcloc(SourceLoc::new(self.spans.len() as u32 - 1));
-    }
-
-    pub(super) fn fault_site(&mut self, kind: FaultKind, span: Span, location: u32) -> u32 {
-        self.site(Cause::Fault(kind), span, location)
     }
 
     pub(super) fn site(&mut self, cause: Cause, span: Span, location: u32) -> u32 {

@@ -8,7 +8,7 @@ use super::abi;
 use super::context::{Field, NO_SLOT};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
-use super::site::Cause;
+use super::site::{Cause, Parameter};
 use super::symbols::Symbol;
 use crate::ir::memory::{Address, AddressOf, Base, Load, Order, Space, Store, Var};
 use crate::ir::{BasicBlock, Guard, Inst, Reg, RegClass, VarId};
@@ -179,11 +179,39 @@ impl Lower<'_, '_> {
             kind,
             address,
             bytes: reach.access.bytes,
+            parameter: self.parameter(reach),
         };
         let site = self.site(cause, inst.span, inst.location);
-        self.fail(site);
+        self.fail(site, None);
         let unreachable = self.cold_block();
         self.b.switch_to_block(unreachable);
+    }
+
+    /// The parameter or `.param` variable that an access names.
+    fn parameter(&self, reach: &Reach) -> Option<Parameter> {
+        let Base::Var(var) = reach.address.base else {
+            return None;
+        };
+        let (name, offset, ty) = match var {
+            Var::Param(i) => {
+                let param = &self.function.params[i as usize];
+                (&param.name, param.offset, param.ty)
+            }
+            Var::Return(i) => {
+                let param = &self.function.returns[i as usize];
+                (&param.name, param.offset, param.ty)
+            }
+            Var::Frame(i) => {
+                let var = &self.function.frame[i as usize];
+                (&var.name, var.offset, var.ty)
+            }
+            Var::Module(_) | Var::Local(_) => return None,
+        };
+        Some(Parameter {
+            name: name.clone(),
+            offset,
+            size: ty.size,
+        })
     }
 
     /// Reads memory that may be read.
@@ -344,6 +372,7 @@ impl Lower<'_, '_> {
         let cause = Cause::Access {
             space: reach.space,
             access: reach.access,
+            parameter: self.parameter(reach),
         };
         let site = self.site(cause, inst.span, inst.location);
         let mut check = Check {
@@ -372,6 +401,7 @@ impl Lower<'_, '_> {
             let cause = Cause::Access {
                 space: reach.space,
                 access: reach.access,
+                parameter: None,
             };
             let site = self.site(cause, inst.span, inst.location);
             members.push((site, reach.address.offset - run.offset));

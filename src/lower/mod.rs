@@ -23,7 +23,7 @@ pub mod symbols;
 mod video;
 
 pub use entry::{plain, resolve, trampoline};
-pub use site::{Cause, Site};
+pub use site::{Cause, Parameter, Site};
 pub use symbols::Symbol;
 
 use crate::diag::Span;

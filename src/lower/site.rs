@@ -2,6 +2,7 @@
 
 use crate::diag::Span;
 use crate::ir::FuncId;
+use crate::ir::control::CallType;
 use crate::ir::memory::Space;
 use crate::machine::{Access, FaultKind};
 
@@ -27,18 +28,45 @@ pub enum Cause {
         space: Space,
         /// Size, alignment, read or write.
         access: Access,
+        /// The parameter that it names, if it does.
+        parameter: Option<Parameter>,
     },
     /// One of several accesses that are checked together: sites, and distances from the address that is asked about.
     Run(Vec<(u32, i64)>),
-    /// This.
-    Fault(FaultKind),
-    /// An access that always goes wrong, at this address in the space of parameters.
+    /// An access to a parameter or `.param` variable by name that is always wrong.
     Wrong {
         /// What is wrong.
         kind: FaultKind,
-        /// The address: an offset in the variable.
+        /// The offset in the buffer of parameters.
         address: u64,
         /// Bytes of the access.
         bytes: u32,
+        /// What it names.
+        parameter: Option<Parameter>,
     },
+    /// `trap`
+    Trap,
+    /// The launch was told to stop.
+    Stop,
+    /// Calls are nested too deep.
+    Depth,
+    /// The native stack is at its end.
+    Stack,
+    /// There is too little local memory; the value that goes with it is the number of bytes wanted.
+    Locals,
+    /// A jump past the end of a table of so many; the value is the index.
+    Table(u32),
+    /// A call through an address, the value, that is not a function of this type.
+    Callee(CallType),
+}
+
+/// A parameter or `.param` variable in its buffer.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its offset.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub size: u32,
 }

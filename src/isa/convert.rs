@@ -79,7 +79,8 @@ pub(super) const FORMS: &[Form] = &[
         MOV,
         Build::Emit(mov_vector),
         "each element of d = that of a",
-    ),
+    )
+    .rule(vector_fits),
     form(
         "cvt",
         &[MAYBE_SAT, ty(NARROW_INTEGERS), from_ty(NARROW_INTEGERS)],
@@ -175,6 +176,18 @@ pub(super) const FORMS: &[Form] = &[
     )
     .needs((2, 0), 20),
 ];
+
+/// Four elements of 64 bits are too many.
+fn vector_fits(choice: &Choice<'_>) -> Result<(), Complaint> {
+    let ty = choice.ty(SlotName::Type)?;
+    if choice.word(SlotName::Vector) == Some("v4") && ty.bits == 64 {
+        return Err(Complaint::slot(
+            SlotName::Vector,
+            format!("4 elements of `{ty}` do not fit into 128 bits"),
+        ));
+    }
+    Ok(())
+}
 
 /// Between integers `.sat` is only legal where the destination cannot hold every value of the source.
 fn saturation_has_an_effect(choice: &Choice<'_>) -> Result<(), Complaint> {

@@ -596,8 +596,8 @@ fn vector_fits(choice: &Choice<'_>) -> Result<(), Complaint> {
     let ty = choice.ty(SlotName::Type)?;
     let count = elements(choice);
     let bits = ty.bits as usize * count;
-    // Longer ones have rows of their own.
-    let long = choice.form.since >= (8, 8);
+    // Longer ones have rows of their own, for targets that can do it.
+    let long = choice.form.target >= 100;
     if count > 1 && (ty.bits == 128 || long != (bits == 256) || (!long && bits > 128)) {
         return Err(Complaint::slot(
             SlotName::Vector,

@@ -145,7 +145,13 @@ impl<'c, 's> Builder<'c, 's> {
                     self.statements(inner);
                     self.names.close();
                 }
-                Statement::Pragma(_) => {}
+                Statement::Pragma(pragma) => self.checker.target.require(
+                    &mut self.checker.reports,
+                    "`.pragma`",
+                    pragma.span,
+                    (2, 0),
+                    0,
+                ),
                 Statement::Loc(loc) => self.loc(loc),
                 Statement::CallTable(table) => calls::body_table(self, table),
             }

@@ -169,6 +169,9 @@ pub(super) fn spec(
     if ty.bits == 128 {
         target.require(reports, "`.b128`", word.span, (8, 3), 70);
     }
+    if ty.kind == DeclKind::PackedFloat {
+        target.require(reports, "`.f16x2`", word.span, (4, 2), 53);
+    }
     let lanes = match variable.vector {
         None => 1,
         Some(vector) => {

@@ -61,6 +61,8 @@ pub(super) struct Builder<'c, 's> {
     current: Option<Block>,
     /// The guard of the instruction being built.
     guard: Option<Guard>,
+    /// Whether the instruction being built says `.param::entry`.
+    entry_parameters: bool,
     /// The instruction being built.
     pub span: Span,
     location: u32,
@@ -98,6 +100,7 @@ impl<'c, 's> Builder<'c, 's> {
             placed: Vec::new(),
             current: None,
             guard: None,
+            entry_parameters: false,
             span: Span::default(),
             location: u32::MAX,
         };
@@ -198,6 +201,10 @@ impl<'c, 's> Builder<'c, 's> {
             "trap" | "brkpt" => blocks::leave(self, instruction, guard, Terminator::Trap),
             _ => {
                 self.guard = guard;
+                self.entry_parameters = instruction
+                    .modifiers
+                    .iter()
+                    .any(|m| m.text == "param::entry");
                 instruction::build(self, instruction);
                 self.guard = None;
             }
@@ -405,6 +412,28 @@ impl<'c, 's> Builder<'c, 's> {
         }
     }
 
+    /// In a device function `.param` with an address in a register means the function's own parameters, whose addresses
+    /// are those of copies in `.local` memory, unless `::entry` stands behind it.
+    fn own_parameters(&self, kind: &mut Kind) {
+        if self.kernel || self.entry_parameters {
+            return;
+        }
+        let (space, base) = match kind {
+            Kind::Load(load) => (&mut load.space, load.addr.base),
+            Kind::Store(store) => (&mut store.space, store.addr.base),
+            Kind::Pure(_)
+            | Kind::AddressOf(_)
+            | Kind::FunctionAddress { .. }
+            | Kind::Special { .. }
+            | Kind::Call(_)
+            | Kind::Hint { .. }
+            | Kind::Unsupported => return,
+        };
+        if *space == Space::Param && matches!(base, Base::Reg(_)) {
+            *space = Space::Local;
+        }
+    }
+
     fn note_var(&mut self, var: Var) {
         let Var::Module(id) = var else {
             return;
@@ -517,7 +546,8 @@ impl Context for Builder<'_, '_> {
         }
     }
 
-    fn emit(&mut self, kind: Kind) {
+    fn emit(&mut self, mut kind: Kind) {
+        self.own_parameters(&mut kind);
         self.note(&kind);
         self.push(kind, self.guard);
     }

@@ -5,9 +5,10 @@ use super::functions::{self, Signature};
 use super::module::Checker;
 use crate::diag::Diagnostic;
 use crate::ir::control::{Call, Callee, ParamTy, Slot, Terminator};
+use crate::ir::convert;
 use crate::ir::memory::{Address, AddressOf, Base, Load, Order, Space, Store, Var};
 use crate::ir::{
-    BasicBlock, FuncId, Function, FunctionKind, Inst, Kind, Operand, Param, ParamKind, Reg,
+    BasicBlock, FuncId, Function, FunctionKind, Inst, Kind, Operand, Param, ParamKind, PureOp, Reg,
     RegClass, RegInfo, RelocationTarget, StackVar, Unsupported,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -241,8 +242,11 @@ pub(super) fn parameter_copies(function: &mut Function, pieces: &mut u32) {
     if copies.is_empty() {
         return;
     }
-    for inst in function.blocks.iter_mut().flat_map(|b| &mut b.insts) {
-        rename(inst, &copies);
+    for block in &mut function.blocks {
+        let mut taken = None;
+        for inst in &mut block.insts {
+            rename(inst, &copies, &mut taken);
+        }
     }
     let mut copies: Vec<(Var, u32)> = copies.into_iter().collect();
     copies.sort_unstable_by_key(|copy| copy.1);
@@ -269,12 +273,24 @@ pub(super) fn parameter_copies(function: &mut Function, pieces: &mut u32) {
     }
 }
 
-/// Names the copy instead of the parameter. A return parameter is still written itself.
-fn rename(inst: &mut Inst, copies: &FxHashMap<Var, u32>) {
+/// Names the copy instead of the parameter. A return parameter is still written itself. `taken` is the register with the
+/// address, where the instruction before took it: `cvta.param` of the parameter's name is built of both.
+fn rename(inst: &mut Inst, copies: &FxHashMap<Var, u32>, taken: &mut Option<Reg>) {
+    let before = taken.take();
     match &mut inst.kind {
-        Kind::AddressOf(AddressOf { var, .. }) => {
+        Kind::AddressOf(AddressOf { var, dst, .. }) => {
             if let Some(local) = copies.get(var) {
                 *var = Var::Local(*local);
+                *taken = Some(*dst);
+            }
+        }
+        Kind::Pure(pure) => {
+            if let PureOp::Convert(convert::Op::Cvta { space, .. }) = &mut pure.op
+                && *space == Space::Param
+                && before.is_some()
+                && pure.srcs.first().and_then(|src| src.reg()) == before
+            {
+                *space = Space::Local;
             }
         }
         Kind::Load(load) => {
@@ -287,7 +303,6 @@ fn rename(inst: &mut Inst, copies: &FxHashMap<Var, u32>) {
             }
         }
         Kind::Store(_)
-        | Kind::Pure(_)
         | Kind::FunctionAddress { .. }
         | Kind::Special { .. }
         | Kind::Call(_)

@@ -408,10 +408,10 @@ impl Resolver<'_, '_> {
                 "a global or generic address is 64 bits wide in this module",
             ));
         }
-        if self.choice.word(SlotName::Space) == Some("param::func") {
+        if self.choice.word(SlotName::Space) == Some("param::func") && self.context.in_kernel() {
             return Err(Diagnostic::error(
                 span,
-                "parameters of functions are reached by name only",
+                "the parameters of a call are reached by name only",
             ));
         }
         let offset = rest.map_or(Ok(0), offset)?;

@@ -466,3 +466,194 @@ fn placed(name: &str, ty: ParamTy, offset: u32, end: &mut u32) -> Rule {
     *end = after.ok_or_else(|| format!("`{name}` at {offset} is too large"))?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::parse_and_check;
+    use crate::diag::Source;
+    use crate::ir::{FuncId, Operand, VarId};
+
+    const TEXT: &str = "
+.version 8.7
+.target sm_90
+.address_size 64
+.global .b32 first = 1;
+.global .u64 second = first;
+.func (.param .b32 r) f(.param .b32 a, .reg .pred q)
+{
+    .reg .b32 x;
+    ld.param.b32 x, [a];
+    @q add.u32 x, x, 1;
+    st.param.b32 [r], x;
+    ret;
+}
+.entry k()
+{
+    .reg .pred p;
+    .reg .b16 h;
+    .reg .b32 a;
+    .reg .b64 d;
+    .param .b32 got;
+    .local .b64 kept;
+    setp.eq.u32 p, a, 0;
+    call (got), f, (5, p);
+    mov.b64 d, kept;
+    st.local.b32 [d], a;
+    @p bra L;
+    exit;
+L:
+    ret;
+}
+";
+
+    fn module() -> Module {
+        parse_and_check(Source::new("test", TEXT)).expect("a module")
+    }
+
+    /// Breaks a rule, and gives what is said of it.
+    fn broken(change: impl FnOnce(&mut Module)) -> String {
+        let mut module = module();
+        change(&mut module);
+        verify(&module).expect_err("a violation").to_string()
+    }
+
+    fn insts(module: &mut Module) -> &mut Vec<Inst> {
+        &mut module.functions[1].blocks[0].insts
+    }
+
+    #[test]
+    fn what_check_makes_keeps_the_rules() {
+        assert_eq!(verify(&module()), Ok(()));
+    }
+
+    #[test]
+    fn indices_must_be_in_range() {
+        let far = Block(99);
+        let said = broken(|m| m.functions[1].blocks[0].terminator = Terminator::Jump(far));
+        assert_eq!(said, "k block0 instruction 4: block99 of 3 blocks");
+        let said = broken(|m| {
+            if let Kind::Pure(pure) = &mut insts(m)[0].kind {
+                pure.srcs[0] = Operand::Reg(Reg(99));
+            }
+        });
+        assert!(said.contains("r99"), "{said}");
+        let said = broken(|m| {
+            if let Kind::Call(call) = &mut insts(m)[1].kind {
+                call.callee = Callee::Direct(FuncId(99));
+            }
+        });
+        assert!(said.contains("fn99"), "{said}");
+        let said = broken(|m| {
+            if let Kind::AddressOf(address) = &mut insts(m)[2].kind {
+                address.var = Var::Module(VarId(99));
+            }
+        });
+        assert!(said.contains("var99"), "{said}");
+        let said = broken(|m| insts(m)[0].location = 0);
+        assert!(said.contains("location 0"), "{said}");
+    }
+
+    #[test]
+    fn classes_must_fit() {
+        // The registers of `k`: by their order in the text, as they are first used.
+        let reg = |module: &Module, name: &str| {
+            let regs = &module.functions[1].regs;
+            let index = regs.iter().position(|r| &*r.name == name);
+            Reg(index.expect("a register") as u32)
+        };
+        let said = broken(|m| {
+            let (p, a) = (reg(m, "p"), reg(m, "a"));
+            insts(m)[0].guard = Some(crate::ir::Guard {
+                reg: a,
+                negated: false,
+            });
+            if let Terminator::Branch { cond, .. } = &mut m.functions[1].blocks[0].terminator {
+                assert_eq!(*cond, p);
+            }
+        });
+        assert!(said.contains("is b32, pred is wanted"), "{said}");
+        let said = broken(|m| {
+            let a = reg(m, "a");
+            if let Kind::Pure(pure) = &mut insts(m)[0].kind {
+                pure.dsts[0] = Some(a);
+            }
+        });
+        assert!(said.contains("is b32, pred is wanted"), "{said}");
+        let said = broken(|m| {
+            let p = reg(m, "p");
+            if let Kind::Store(store) = &mut insts(m)[3].kind {
+                store.srcs[0] = Operand::Reg(p);
+            }
+        });
+        assert!(said.contains("is pred, b32 is wanted"), "{said}");
+        let said = broken(|m| {
+            let p = reg(m, "p");
+            if let Kind::Store(store) = &mut insts(m)[3].kind {
+                store.addr.base = Base::Reg(p);
+            }
+        });
+        assert!(said.contains("address in"), "{said}");
+        let said = broken(|m| {
+            if let Kind::Pure(pure) = &mut insts(m)[0].kind {
+                pure.srcs.pop();
+            }
+        });
+        assert!(said.contains("operands"), "{said}");
+    }
+
+    #[test]
+    fn accesses_and_calls_must_fit_what_they_name() {
+        let said = broken(|m| {
+            if let Kind::Store(store) = &mut insts(m)[3].kind {
+                store.addr.base = Base::Var(Var::Local(0));
+                store.space = Space::Shared;
+            }
+        });
+        assert!(said.contains("lies in Local"), "{said}");
+        let said = broken(|m| {
+            if let Kind::Store(store) = &mut insts(m)[3].kind {
+                store.bytes = 3;
+            }
+        });
+        assert!(said.contains("3 bytes"), "{said}");
+        let said = broken(|m| {
+            if let Kind::Call(call) = &mut insts(m)[1].kind {
+                call.args.pop();
+            }
+        });
+        assert!(said.contains("1 arguments of 2"), "{said}");
+        let said = broken(|m| {
+            if let Kind::Call(call) = &mut insts(m)[1].kind {
+                call.results[0] = Slot::Value(Operand::Imm(0));
+            }
+        });
+        assert!(said.contains("a result in a constant"), "{said}");
+        let said = broken(|m| m.functions[1].frame[0].ty.size = 8);
+        assert!(said.contains("8"), "{said}");
+    }
+
+    #[test]
+    fn variables_must_not_overlap_or_lie_askew() {
+        let said = broken(|m| m.variables[1].offset = 0);
+        assert!(said.contains("lies over"), "{said}");
+        let said = broken(|m| m.variables[1].offset += 4);
+        assert!(said.contains("not aligned"), "{said}");
+        let said = broken(|m| m.global_bytes = 4);
+        assert!(said.contains("of 4"), "{said}");
+        let said = broken(|m| m.variables[0].init.bytes = vec![0; 5]);
+        assert!(said.contains("5 initial bytes"), "{said}");
+        let said = broken(|m| {
+            m.variables[1].init.relocations[0].target = RelocationTarget::Function(FuncId(9));
+        });
+        assert!(said.contains("fn9"), "{said}");
+        let said = broken(|m| m.functions[1].local_bytes = 4);
+        assert!(said.contains("end at 8 of 4"), "{said}");
+    }
+
+    #[test]
+    fn what_is_unsupported_must_be_listed() {
+        let said = broken(|m| insts(m)[0].kind = Kind::Unsupported);
+        assert!(said.contains("not listed"), "{said}");
+    }
+}

@@ -325,8 +325,12 @@ impl Lower<'_, '_> {
                     let globals = self.uniform(Field::GLOBALS);
                     return self.emit().add_k(globals, offset);
                 }
-                if variable.dynamic && !self.is_kernel() {
-                    let start = self.uniform(Field::DYNAMIC_SHARED);
+                if variable.dynamic {
+                    let start = if self.is_kernel() {
+                        self.k(I64, self.function.shared_bytes.into())
+                    } else {
+                        self.uniform(Field::DYNAMIC_SHARED)
+                    };
                     return self.emit().add_k(start, address.offset as u64);
                 }
                 self.k(I64, offset)

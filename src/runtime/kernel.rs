@@ -73,7 +73,11 @@ impl Kernel {
         args: impl AsRef<[Arg]>,
         trace: &mut impl Trace,
     ) -> Result<Report, Error> {
-        self.run(launch.engine(super::EngineKind::Interpreter), args.as_ref(), trace)
+        self.run(
+            launch.engine(super::EngineKind::Interpreter),
+            args.as_ref(),
+            trace,
+        )
     }
 
     fn run(&self, launch: Launch, args: &[Arg], trace: &mut impl Trace) -> Result<Report, Error> {

@@ -111,7 +111,8 @@ impl Reach {
                             self.window(Home::Constants, start, module.const_bytes)
                         }
                         // Which kernel runs a device function, and so how much shared memory there is, is not known.
-                        Space::Shared if kernel => {
+                        // Where a dynamic one ends is the launch's to say.
+                        Space::Shared if kernel && !variable.dynamic => {
                             self.window(Home::Shared, start, function.shared_bytes)
                         }
                         Space::Const

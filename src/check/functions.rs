@@ -230,6 +230,7 @@ fn empty(name: Name<'_>, kind: FunctionKind) -> ir::Function {
         blocks: Vec::new(),
         threads: ThreadLimits::default(),
         shared_bytes: 0,
+        shared_align: super::layout::LEAST_ALIGN,
         unsupported: Vec::new(),
     }
 }

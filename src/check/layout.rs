@@ -9,7 +9,7 @@ use crate::ir::{FuncId, Function, FunctionKind, StackVar, VarId};
 use rustc_hash::FxHashSet;
 
 /// Alignment of the stack of a thread and of dynamic shared memory, at least.
-const LEAST_ALIGN: u32 = 16;
+pub(super) const LEAST_ALIGN: u32 = 16;
 /// Bytes between two `.global` variables, so that one element past the end of one is out of bounds.
 const GLOBAL_GAP: u64 = 16;
 /// Bytes of static shared memory of a kernel.
@@ -164,11 +164,11 @@ fn lay_out_kernel(
     let mut end = 0u64;
     let mut used = 0u64;
     let mut over = None;
-    let mut align = u64::from(LEAST_ALIGN);
+    let mut align = LEAST_ALIGN;
     let own = |id: VarId| known && matches!(users[id.index()], Users::One);
     for &id in vars {
         let variable = &checker.variables[id.index()];
-        align = align.max(u64::from(variable.align));
+        align = align.max(variable.align);
         let before = used;
         used = used.next_multiple_of(u64::from(variable.align)) + variable.size;
         if used > MAX_SHARED && before <= MAX_SHARED {
@@ -186,8 +186,7 @@ fn lay_out_kernel(
         }
     }
     let function = &mut checker.functions[kernel.index()];
-    let bytes = end.next_multiple_of(align);
-    let Ok(bytes) = u32::try_from(bytes) else {
+    let Ok(bytes) = u32::try_from(end) else {
         checker.reports.push(Diagnostic::error(
             function.span,
             format!("kernel `{}` takes too much shared memory", function.name),
@@ -206,7 +205,7 @@ fn lay_out_kernel(
             .related(function.span, "the kernel"),
         );
     }
-    function.shared_bytes = bytes;
+    (function.shared_bytes, function.shared_align) = (bytes, align);
 }
 
 /// The shared variables that a kernel and all that it calls name, in the order of the text; `None` past the limit.

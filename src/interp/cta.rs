@@ -13,8 +13,8 @@ pub(super) struct Cta<'a> {
     pub launch: &'a Launch<'a>,
     /// `%ctaid`
     pub block: [u32; 3],
-    /// Bytes of static shared memory.
-    pub static_shared: u64,
+    /// Where dynamic shared memory begins.
+    pub dynamic_shared: u64,
     /// What its threads reach; of local memory nothing yet.
     pub view: View<'a>,
     /// All the local memory that a thread may have.
@@ -32,18 +32,16 @@ impl<'a> Cta<'a> {
         block: [u32; 3],
     ) -> Self {
         let module = &interpreter.module;
-        let static_shared = u64::from(module.functions[function.index()].shared_bytes);
-        let shared = within(
-            scratch.shared.window(),
-            static_shared + u64::from(launch.dynamic_shared),
-        );
+        let function = &module.functions[function.index()];
+        let bytes = function.shared_window(launch.dynamic_shared);
+        let shared = within(scratch.shared.window(), bytes);
         zero(shared, 0);
         let local = within(scratch.local.window(), launch.limits.local_bytes.into());
         Cta {
             interpreter,
             launch,
             block,
-            static_shared,
+            dynamic_shared: function.dynamic_shared(),
             view: View {
                 map: launch.map,
                 address_bits: module.address_bits,

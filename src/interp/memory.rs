@@ -32,7 +32,7 @@ impl<'a> Thread<'a> {
             Anchor::Reg(reg) => self.get(frame, reg),
             Anchor::Zero => 0,
             Anchor::Globals => cta.launch.globals,
-            Anchor::DynamicShared => cta.static_shared,
+            Anchor::DynamicShared => cta.dynamic_shared,
             Anchor::Local => frame.local,
         }
     }

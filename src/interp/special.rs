@@ -30,9 +30,7 @@ pub(super) fn value(special: Special, cta: &Cta<'_>, thread: [u32; 3], linear: u
         Special::Clock | Special::GlobaltimerLo => nanoseconds() as u32,
         Special::ClockHi | Special::GlobaltimerHi => (nanoseconds() >> 32) as u32,
         Special::Clock64 | Special::Globaltimer => return nanoseconds(),
-        Special::TotalSmemSize | Special::AggrSmemSize => {
-            return cta.static_shared + u64::from(launch.dynamic_shared);
-        }
+        Special::TotalSmemSize | Special::AggrSmemSize => return cta.view.shared.len,
         Special::DynamicSmemSize => launch.dynamic_shared,
         Special::Nsmid | Special::ClusterNctaid(_) | Special::ClusterNctarank => 1,
         Special::Gridid

@@ -58,6 +58,7 @@ fn function(kind: FunctionKind, regs: usize, insts: Vec<Kind>, terminator: Termi
         blocks: vec![block(insts, terminator)],
         threads: Default::default(),
         shared_bytes: 0,
+        shared_align: 16,
         unsupported: Vec::new(),
     }
 }

@@ -120,14 +120,29 @@ pub struct Function {
     pub blocks: Vec<BasicBlock>,
     /// What a launch may ask of a kernel.
     pub threads: ThreadLimits,
-    /// Bytes of static `.shared` memory that a launch of this kernel needs ([`Module::variables`](super::Module::variables)
-    /// of `.shared`, laid out; dynamic memory begins after it).
+    /// Bytes of static `.shared` memory of this kernel ([`Module::variables`](super::Module::variables) of `.shared`,
+    /// laid out), to the end of the last variable.
     pub shared_bytes: u32,
+    /// The alignment at which dynamic shared memory begins behind it: at least 16.
+    pub shared_align: u32,
     /// What of it cannot be run yet.
     pub unsupported: Vec<super::Unsupported>,
 }
 
 impl Function {
+    /// Where dynamic shared memory begins in the window of a CTA.
+    pub fn dynamic_shared(&self) -> u64 {
+        u64::from(self.shared_bytes).next_multiple_of(u64::from(self.shared_align.max(1)))
+    }
+
+    /// Bytes of the window of shared memory of a CTA that is launched with so many bytes of dynamic memory.
+    pub fn shared_window(&self, dynamic: u32) -> u64 {
+        match dynamic {
+            0 => self.shared_bytes.into(),
+            bytes => self.dynamic_shared() + u64::from(bytes),
+        }
+    }
+
     /// Sizes of parameters and results.
     pub fn call_type(&self) -> CallType {
         CallType {

@@ -83,8 +83,7 @@ pub struct Variable {
     pub align: u32,
     /// `.global`: offset in the instance's block of globals; behind each variable lies a gap of at least 16 bytes, so that one element
     /// past its end is out of bounds. `.const`: offset in the window. `.shared`: offset in the CTA's window;
-    /// for unsized arrays [`Variable::dynamic`] says that the offset is the end of the kernel's static shared memory, aligned to 16
-    /// or [`Variable::align`], whichever is larger ([`Function::shared_bytes`] is so aligned already).
+    /// for unsized arrays [`Variable::dynamic`] says that it is [`Function::dynamic_shared`] of the kernel.
     pub offset: u64,
     /// Unsized `.extern .shared`: begins where the kernel's static shared memory ends.
     pub dynamic: bool,

@@ -314,7 +314,7 @@ impl<'a> Entry<'a> {
     }
 
     fn shared_bytes(&self) -> usize {
-        self.ir().shared_bytes as usize + self.launch.dynamic_shared as usize
+        self.ir().shared_window(self.launch.dynamic_shared) as usize
     }
 
     fn local_bytes(&self) -> usize {
@@ -376,7 +376,7 @@ impl<'a> Entry<'a> {
             constants_len: launch.constants.len,
             shared_len: shared_len as u64,
             local_limit: launch.limits.local_bytes.into(),
-            dynamic_shared: ir.shared_bytes.into(),
+            dynamic_shared: ir.dynamic_shared(),
             stack_limit: 0,
             grid: launch.grid,
             block: launch.block,
@@ -387,7 +387,7 @@ impl<'a> Entry<'a> {
             depth_limit: launch.limits.call_depth,
             tid: [0; 3],
             depth: 0,
-            local_top: ir.local_bytes.into(),
+            local_top: if kernel { ir.local_bytes.into() } else { 0 },
             answer: std::ptr::null_mut(),
             fault: FaultRecord::default(),
             host: (&raw const host).cast(),

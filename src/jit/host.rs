@@ -255,11 +255,13 @@ pub(super) unsafe extern "C" fn resolve(context: *mut Context, site: u32, addres
             if slot == NO_SLOT {
                 return;
             }
-            let space = match host.code.sites.get(site as usize).map(|s| &s.cause) {
-                Some(Cause::Access { space, .. }) => *space,
-                Some(_) | None => Space::Generic,
+            let first = match host.code.sites.get(site as usize).map(|s| &s.cause) {
+                Some(Cause::Run(members)) => members.first().map_or(site, |(member, _)| *member),
+                Some(_) | None => site,
             };
-            if let Some(extent) = neighbourhood(host, context, space, address) {
+            if let Ok((space, _)) = host.access(first)
+                && let Some(extent) = neighbourhood(host, context, space, address)
+            {
                 // SAFETY: native code passes slots below the number that the table was made for.
                 unsafe { context.answers.add(slot as usize).write(extent) }
             }

@@ -8,6 +8,7 @@ use super::symbols::Symbol;
 use super::{Options, Sites, abi};
 use crate::diag::Span;
 use crate::ir::control::{CallType, Terminator};
+use crate::ir::memory::Space;
 use crate::ir::{
     BasicBlock, Block, FuncId, Function, FunctionKind, Guard, Inst, Kind, Module, Operand,
     ParamKind, Pure, PureOp, Reg, RegClass,
@@ -62,8 +63,9 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) local_top: Option<Value>,
     /// Where the local memory that is in use ends, in device functions that ask.
     pub(super) locals_end: Option<Value>,
-    /// Slots for last answers, by base register.
-    pub(super) answers: FxHashMap<Reg, u32>,
+    /// Slots for last answers, by base register and space: what is known of generic addresses says nothing of global
+    /// ones.
+    pub(super) answers: FxHashMap<(Reg, Space), u32>,
     /// Sums of kernel parameters that point to memory.
     pub(super) roots: Vec<Root>,
     /// The run of accesses that is under way.

@@ -327,7 +327,7 @@ impl Lower<'_, '_> {
                 }
                 if variable.dynamic {
                     let start = if self.is_kernel() {
-                        self.k(I64, self.function.shared_bytes.into())
+                        self.k(I64, self.function.dynamic_shared())
                     } else {
                         self.uniform(Field::DYNAMIC_SHARED)
                     };
@@ -623,7 +623,7 @@ impl Lower<'_, '_> {
         }
         let next = self.sites.answers;
         let slot = match reg {
-            Some(reg) => *self.answers.entry(reg).or_insert(next),
+            Some(reg) => *self.answers.entry((reg, check.space)).or_insert(next),
             None => next,
         };
         if slot == next {

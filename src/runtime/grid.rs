@@ -219,8 +219,8 @@ impl Job {
         };
         let runner = Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
         let function = &program.ir().functions[self.kernel.index()];
-        let shared = function.shared_bytes + self.dynamic_shared;
-        with_scratch(shared as usize, config.local_bytes as usize, |scratch| {
+        let shared = function.shared_window(self.dynamic_shared) as usize;
+        with_scratch(shared, config.local_bytes as usize, |scratch| {
             self.take_blocks(|block| runner.run_block(scratch, block, trace))
         })
         .map_err(|e| (0, e))?

@@ -136,7 +136,7 @@ impl Kernel {
         }
         let fixed = u64::from(self.ir().shared_bytes);
         let dynamic = u64::from(launch.shared);
-        if fixed + dynamic > SHARED_LIMIT {
+        if self.ir().shared_window(launch.shared) > SHARED_LIMIT {
             return Err(Usage::SharedMemory {
                 kernel: self.name().to_string(),
                 fixed,

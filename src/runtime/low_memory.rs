@@ -12,9 +12,10 @@ mod linux {
     use std::sync::{Mutex, PoisonError};
 
     /// Where memory is looked for: above what programs that are not relocatable occupy, below the windows
-    /// ([`window::base`](crate::machine::window::base)).
+    /// ([`window::base`](crate::machine::window::base)), and not next to them: native code checks accesses to nearby
+    /// addresses together, and takes them to lie in one of both.
     const FIRST: usize = 0x1000_0000;
-    const END: usize = 0xB000_0000;
+    const END: usize = 0xB000_0000 - STEP;
     /// Between two places that are tried, and the alignment of every mapping.
     const STEP: usize = 64 << 10;
 

@@ -29,14 +29,14 @@ struct Case {
 const CASES: [Case; 2] = [
     Case {
         name: "bitmix",
-        text: include_str!("kernels/bitmix/kernel.ptx"),
+        text: include_str!("../tests/kernels/bitmix/kernel.ptx"),
         words: [1, 1],
         native: 1 << 15,
         interpreted: 1 << 9,
     },
     Case {
         name: "sha256",
-        text: include_str!("kernels/sha256/kernel.ptx"),
+        text: include_str!("../tests/kernels/sha256/kernel.ptx"),
         words: [16, 8],
         native: 1 << 13,
         interpreted: 1 << 8,
@@ -123,7 +123,7 @@ fn instance(text: &str, kind: EngineKind) -> Instance {
 
 fn compile_reference(name: &str) -> Option<Library> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("benches/kernels")
+        .join("tests/kernels")
         .join(name)
         .join("ref.c");
     let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}_ref.so"));
@@ -140,7 +140,7 @@ fn compile_reference(name: &str) -> Option<Library> {
         .status();
     match compiled {
         Ok(status) if status.success() => {
-            // SAFETY: the library was just made of the source beside this file, which has no initialisers.
+            // SAFETY: the library was just made of the source in the repository, which has no initialisers.
             Some(unsafe { Library::new(library) }.expect("a library that loads"))
         }
         Ok(status) => {
@@ -249,9 +249,9 @@ fn overhead(c: &mut Criterion) {
         });
     });
     if let Some(pointer) = extract.pointer() {
-        // SAFETY: `extract` lives.
         group.bench_function("its pointer", |b| {
-            b.iter(|| unsafe { pointer(black_box(0xdead_beef), 4, 8) })
+            // SAFETY: `extract` lives.
+            b.iter(|| unsafe { pointer(black_box(0xdead_beef), 4, 8) });
         });
     }
     let triangle = instance

@@ -8,7 +8,7 @@
 use ptxlift::{Device, DeviceConfig, Engine, Error, Launch, Module, args};
 use sha2::{Digest, Sha256};
 
-const TEXT: &str = include_str!("../benches/kernels/sha256/kernel.ptx");
+const TEXT: &str = include_str!("../tests/kernels/sha256/kernel.ptx");
 
 fn main() -> Result<(), Error> {
     let messages: Vec<String> = (0..100_000)

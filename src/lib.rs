@@ -90,14 +90,14 @@ mod check;
 pub mod cli;
 pub mod diag;
 pub mod error;
-pub mod interp;
+mod interp;
 pub mod ir;
 pub mod isa;
-pub mod jit;
+mod jit;
 mod lower;
-pub mod machine;
+mod machine;
 mod runtime;
-pub mod semantics;
+mod semantics;
 mod spmd;
 pub mod syntax;
 #[cfg(feature = "cli")]
@@ -105,6 +105,7 @@ pub mod testing;
 
 pub use diag::Diagnostics;
 pub use error::{Error, Unsupported, Usage};
-pub use jit::OptLevel;
+pub use interp::{Step, Trace};
+pub use jit::{OptLevel, Stage, Stats as CompileStats};
 pub use machine::{Fault, FaultKind};
 pub use runtime::*;

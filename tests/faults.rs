@@ -1,10 +1,10 @@
 //! What is told about a kernel that does wrong: kind, place in the text, function, thread, address, what lies near.
 
-use ptxlift::machine::{Fault, FaultKind};
 use ptxlift::{
     Arg, Device, DeviceConfig, Engine, EngineConfig, EngineKind, Error, Instance, Launch, Module,
     args,
 };
+use ptxlift::{Fault, FaultKind};
 use std::time::Duration;
 
 /// Who must tell the same.

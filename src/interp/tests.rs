@@ -204,7 +204,10 @@ fn with_launch<T>(bounds: Bounds, stop: &Stop, f: impl FnOnce(&Launch<'_>, &Scra
             local_bytes: bounds.local_bytes,
         },
     };
-    f(&launch, &Scratch::new(0, bounds.local_bytes as usize))
+    f(
+        &launch,
+        &Scratch::try_new(0, bounds.local_bytes as usize).unwrap(),
+    )
 }
 
 /// Calls function 0 with a word, gives its word.

@@ -5,6 +5,7 @@ use crate::ir::{FuncId, Reg};
 
 /// One executed instruction, or the way out of a block.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Step<'a> {
     /// The function in which it stands.
     pub function: FuncId,

@@ -70,11 +70,6 @@ impl Code {
         })
     }
 
-    /// The module.
-    pub fn module(&self) -> &Arc<Module> {
-        &self.inner.module
-    }
-
     /// What compiling took and gave.
     pub fn stats(&self) -> &Stats {
         &self.inner.compiled.stats

@@ -1,7 +1,7 @@
 //! The parts of a launch that both engines read.
 
 use super::memory::{AddressMap, Window};
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -88,14 +88,6 @@ impl Scratch {
             local: Buffer::try_zeroed(local)?,
         })
     }
-
-    /// Zeroed memory of these sizes in bytes. Sizes come from callers that have bounded them.
-    pub fn new(shared: usize, local: usize) -> Self {
-        Scratch {
-            shared: Buffer::zeroed(shared),
-            local: Buffer::zeroed(local),
-        }
-    }
 }
 
 /// Zeroed host memory, aligned to 256 bytes. It is reached through raw pointers by many threads; nobody ever holds a
@@ -110,11 +102,6 @@ pub struct Buffer {
 pub const ALIGN: usize = 256;
 
 impl Buffer {
-    /// `len` zeroed bytes. Sizes come from callers that have bounded them; use [`Buffer::try_zeroed`] for others.
-    pub fn zeroed(len: usize) -> Self {
-        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(Layout::new::<u8>()))
-    }
-
     /// `len` zeroed bytes, or `None` if they cannot be had.
     pub fn try_zeroed(len: usize) -> Option<Self> {
         let layout = Layout::from_size_align(len, ALIGN).ok()?;
@@ -138,11 +125,6 @@ impl Buffer {
     /// Bytes.
     pub fn len(&self) -> usize {
         self.layout.size()
-    }
-
-    /// Whether it holds no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// It as a window.

@@ -6,66 +6,119 @@ use super::value::describe;
 use crate::error::{Error, Internal, Missing, Unsupported, Usage};
 use crate::interp::{Interpreter, NoTrace, Trace};
 use crate::ir::{self, FuncId};
-use crate::jit::{Absent, Code, CompileError, Misuse, Prepared, Settings};
+use crate::jit::{self, Absent, Code, CompileError, DumpError, Misuse, Prepared, Settings, Stage};
 use crate::machine::{Fault, Launch, Scratch};
 use std::sync::Arc;
 
+/// Settings of Cranelift's that change neither what code computes nor what keeps it confined, whatever their values.
+const HARMLESS: [&str; 11] = [
+    "enable_alias_analysis",
+    "enable_heap_access_spectre_mitigation",
+    "enable_table_access_spectre_mitigation",
+    "enable_verifier",
+    "machine_code_cfg_info",
+    "opt_level",
+    "preserve_frame_pointers",
+    "regalloc_algorithm",
+    "regalloc_checker",
+    "regalloc_verbose_logs",
+    "unwind_info",
+];
+
 /// Compiles a module.
 pub(super) fn compile(module: &Arc<ir::Module>, config: &EngineConfig) -> Result<Code, Error> {
-    let settings = Settings {
+    let settings = settings(config)?;
+    Internal::catch("compiling a module", || Code::compile(module, &settings))?
+        .map_err(|e| compile_error(module, e))
+}
+
+/// A function at a stage of its way to native code.
+pub(super) fn dump(
+    module: &ir::Module,
+    config: &EngineConfig,
+    function: FuncId,
+    stage: Stage,
+) -> Result<String, Error> {
+    let settings = settings(config)?;
+    Internal::catch("compiling a function", || {
+        jit::dump(module, &settings, function, stage)
+    })?
+    .map_err(|error| match error {
+        DumpError::Absent(absent) => lacks(module, function, format!("native code: {absent}")),
+        DumpError::Compile(error) => compile_error(module, error),
+    })
+}
+
+fn settings(config: &EngineConfig) -> Result<Settings, Error> {
+    for (name, _) in &config.settings {
+        if !HARMLESS.contains(&name.as_str()) {
+            return Err(Usage::Configuration {
+                problem: format!(
+                    "the setting `{name}` cannot be chosen; these can: {}",
+                    HARMLESS.join(", ")
+                ),
+            }
+            .into());
+        }
+    }
+    Ok(Settings {
         opt_level: config.opt_level,
         checked: config.checked,
         verify: config.verify,
         cranelift: config.settings.clone(),
-    };
-    Internal::catch("compiling a module", || Code::compile(module, &settings))?.map_err(|error| {
-        match error {
-            CompileError::Setting { .. } => Usage::Configuration {
-                problem: error.to_string(),
-            }
-            .into(),
-            CompileError::Host(_) => Unsupported {
-                wanted_by: format!("module `{}`", module.source.name()),
-                missing: vec![Missing {
-                    what: error.to_string(),
-                    family: "",
-                    at: None,
-                }],
-            }
-            .into(),
-            CompileError::Internal { .. } => Internal::new(error.to_string()).into(),
-        }
     })
+}
+
+fn compile_error(module: &ir::Module, error: CompileError) -> Error {
+    match error {
+        CompileError::Setting { .. } => Usage::Configuration {
+            problem: error.to_string(),
+        }
+        .into(),
+        CompileError::Host(_) => Unsupported {
+            wanted_by: format!("module `{}`", module.source.name()),
+            missing: vec![Missing {
+                what: error.to_string(),
+                family: "",
+                at: None,
+            }],
+        }
+        .into(),
+        CompileError::Internal { .. } => Internal::new(error.to_string()).into(),
+    }
+}
+
+/// The error for a function that lacks something as a whole.
+fn lacks(module: &ir::Module, function: FuncId, what: String) -> Error {
+    let ir = &module.functions[function.index()];
+    Unsupported {
+        wanted_by: describe(ir),
+        missing: vec![Missing {
+            what,
+            family: "size",
+            at: Some((
+                module.source.name().to_string(),
+                module.source.position(ir.span.start),
+            )),
+        }],
+    }
+    .into()
 }
 
 /// Why there is no native code for a function whose instructions are all supported.
 pub(super) fn absent(module: &ir::Module, function: FuncId, code: &Code) -> Option<Error> {
-    let absent = code.absent(function)?;
-    let ir = &module.functions[function.index()];
-    Some(
-        Unsupported {
-            wanted_by: describe(ir),
-            missing: vec![Missing {
-                what: match absent {
-                    Absent::Calls(callee) => format!(
-                        "native code, and it calls `{}`, which has none: {}",
-                        module.functions[callee.index()].name,
-                        code.absent(callee)
-                            .map_or_else(String::new, |why| why.to_string())
-                    ),
-                    Absent::Undefined | Absent::Unsupported | Absent::TooLarge { .. } => {
-                        format!("native code: {absent}")
-                    }
-                },
-                family: "size",
-                at: Some((
-                    module.source.name().to_string(),
-                    module.source.position(ir.span.start),
-                )),
-            }],
+    let what = match code.absent(function)? {
+        Absent::Calls(callee) => format!(
+            "native code, and it calls `{}`, which has none: {}",
+            module.functions[callee.index()].name,
+            code.absent(callee)
+                .map_or_else(String::new, |why| why.to_string())
+        ),
+        absent @ (Absent::Undefined | Absent::Unsupported | Absent::TooLarge { .. }) => {
+            format!("native code: {absent}")
         }
-        .into(),
-    )
+    };
+    Some(lacks(module, function, what))
 }
 
 /// A kernel made ready for a launch by one of the engines.

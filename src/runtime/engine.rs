@@ -1,9 +1,9 @@
 //! How programs are compiled and run.
 
 use super::pool::Pool;
-use super::{Module, Program};
+use super::{Module, Program, backend, instance};
 use crate::error::Error;
-use crate::jit::OptLevel;
+use crate::jit::{OptLevel, Stage};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,7 +87,8 @@ impl EngineConfig {
         self
     }
 
-    /// A setting of Cranelift's, by name. Unknown ones are told when a module is compiled.
+    /// A setting of Cranelift's, by name, of those that can do no harm. Others, and unknown ones, are told when a module is
+    /// compiled.
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));
@@ -179,6 +180,16 @@ impl Engine {
     /// code for.
     pub fn compile(&self, module: &Module) -> Result<Program, Error> {
         Program::compile(self.clone(), module)
+    }
+
+    /// A kernel or function of `module` at a stage of its way to native code, as text for people to read.
+    ///
+    /// # Errors
+    /// [`Usage::NoSuchName`](crate::error::Usage::NoSuchName), and as [`Engine::compile`]; [`Error::Unsupported`] if it
+    /// cannot be compiled.
+    pub fn dump(&self, module: &Module, function: &str, stage: Stage) -> Result<String, Error> {
+        let id = instance::find(module.ir(), function, None)?;
+        backend::dump(module.ir(), self.config(), id, stage)
     }
 
     pub(crate) fn pool(&self) -> &Pool {

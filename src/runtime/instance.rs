@@ -184,36 +184,43 @@ impl Instance {
     }
 
     fn find(&self, name: &str, kind: FunctionKind) -> Result<FuncId, Error> {
-        let module = self.ir();
-        let (wanted, other) = match kind {
-            FunctionKind::Kernel => ("kernel", "it is a device function"),
-            FunctionKind::Device => ("function", "it is a kernel"),
-        };
-        let found = module.function(name);
-        if let Some(id) = found
-            && module.functions[id.index()].kind == kind
-        {
-            let program = self.program();
-            program.require(id, program.engine().config().kind)?;
-            return Ok(id);
-        }
-        let available: Vec<String> = module
-            .functions
-            .iter()
-            .filter(|f| f.kind == kind)
-            .map(|f| f.name.clone())
-            .collect();
-        Err(Usage::NoSuchName {
-            wanted,
-            name: name.to_string(),
-            hint: match found {
-                Some(_) => Some(other.to_string()),
-                None => similar(name, &available),
-            },
-            available,
-        }
-        .into())
+        let program = self.program();
+        let id = find(self.ir(), name, Some(kind))?;
+        program.require(id, program.engine().config().kind)?;
+        Ok(id)
     }
+}
+
+/// The function of this name and kind; `None` for any kind.
+pub(super) fn find(
+    module: &ir::Module,
+    name: &str,
+    kind: Option<FunctionKind>,
+) -> Result<FuncId, Error> {
+    let fits = |f: &ir::Function| kind.is_none_or(|kind| f.kind == kind);
+    let found = module.function(name);
+    if let Some(id) = found
+        && fits(&module.functions[id.index()])
+    {
+        return Ok(id);
+    }
+    let (wanted, other) = match kind {
+        Some(FunctionKind::Kernel) => ("kernel", "it is a device function"),
+        Some(FunctionKind::Device) => ("function", "it is a kernel"),
+        None => ("kernel or function", ""),
+    };
+    let fitting = module.functions.iter().filter(|f| fits(f));
+    let available: Vec<String> = fitting.map(|f| f.name.clone()).collect();
+    Err(Usage::NoSuchName {
+        wanted,
+        name: name.to_string(),
+        hint: match found {
+            Some(_) => Some(other.to_string()),
+            None => similar(name, &available),
+        },
+        available,
+    }
+    .into())
 }
 
 fn in_instance(variable: &ir::Variable) -> bool {

@@ -66,8 +66,7 @@ impl Kernel {
     ///
     /// # Errors
     /// As [`Kernel::launch`].
-    #[cfg(feature = "cli")]
-    pub(crate) fn launch_traced(
+    pub fn launch_traced(
         &self,
         launch: Launch,
         args: impl AsRef<[Arg]>,

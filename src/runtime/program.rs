@@ -9,7 +9,7 @@ use super::module::Module;
 use crate::error::Error;
 use crate::interp::Interpreter;
 use crate::ir::{self, FuncId};
-use crate::jit::Code;
+use crate::jit::{Code, Stats};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -85,6 +85,12 @@ impl Program {
             .native
             .get()
             .map_or(Duration::ZERO, |(_, time)| *time)
+    }
+
+    /// What making native code took and gave; `None` if that has not been done.
+    pub fn compile_stats(&self) -> Option<&Stats> {
+        let (native, _) = self.shared.native.get()?;
+        native.as_ref().ok().map(Code::stats)
     }
 
     pub(super) fn ir(&self) -> &ir::Module {

@@ -172,26 +172,37 @@ impl<V: Value> Results for V {
     }
 }
 
+impl sealed::Sealed for () {}
+impl Args for () {
+    const SHAPES: &'static [Shape] = &[];
+    type Pointer<Given: Results> = unsafe extern "C" fn() -> Given::Native;
+    fn store(self, _buffer: &mut [u8], _params: &[ir::Param]) {}
+}
+impl Results for () {
+    const SHAPES: &'static [Shape] = &[];
+    type Native = ();
+    fn load(_buffer: &[u8], _params: &[ir::Param]) -> Self {}
+}
+
 macro_rules! tuples {
     ($($name:ident $index:tt),*) => {
         impl<$($name: Value),*> sealed::Sealed for ($($name,)*) {}
         impl<$($name: Value),*> Args for ($($name,)*) {
             const SHAPES: &'static [Shape] = &[$($name::SHAPE),*];
             type Pointer<Given: Results> = unsafe extern "C" fn($($name::Native),*) -> Given::Native;
-            fn store(self, _buffer: &mut [u8], _params: &[ir::Param]) {
-                $(self.$index.store(&mut _buffer[range(&_params[$index])]);)*
+            fn store(self, buffer: &mut [u8], params: &[ir::Param]) {
+                $(self.$index.store(&mut buffer[range(&params[$index])]);)*
             }
         }
         impl<$($name: Value),*> Results for ($($name,)*) {
             const SHAPES: &'static [Shape] = &[$($name::SHAPE),*];
             type Native = ();
-            fn load(_buffer: &[u8], _params: &[ir::Param]) -> Self {
-                ($($name::load(&_buffer[range(&_params[$index])]),)*)
+            fn load(buffer: &[u8], params: &[ir::Param]) -> Self {
+                ($($name::load(&buffer[range(&params[$index])]),)*)
             }
         }
     };
 }
-tuples!();
 tuples!(A 0);
 tuples!(A 0, B 1);
 tuples!(A 0, B 1, C 2);

@@ -189,7 +189,7 @@ pub(super) const FORMS: &[Form] = &[
         Build::Pure(|_, _| bits(Op::Fns)),
         "d = position of the offset-th one of mask, counted from base, or ffffffff",
     )
-    .needs((6, 0), 30),
+    .needs((5, 1), 30),
     form(
         "brev",
         &[ty(WIDE_BITS)],

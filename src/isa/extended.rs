@@ -4,15 +4,13 @@
 //! destination.
 
 use super::form::{
-    Build, Choice, Complaint, Form, Param, Slot, SlotName, T, dst, first, form, maybe, one, src,
-    word,
+    Build, Choice, Complaint, Form, Param, Slot, SlotName, T, dst, first, form, one, src, word,
 };
-use super::words::{INTEGERS, WIDE, ty};
+use super::words::{CARRY_OUT, INTEGERS, ty};
 use crate::ir::PureOp;
 use crate::ir::extended::Op;
 
 const CC: Slot = one(SlotName::Carry, &[word("cc")]);
-const MAYBE_CC: Slot = maybe(SlotName::Carry, &[word("cc")]);
 const HALVES: Slot = first(SlotName::Variant, &[word("lo"), word("hi")]);
 const AB: &[Param] = &[dst(T), src("a", T), src("b", T)];
 const ABC: &[Param] = &[dst(T), src("a", T), src("b", T), src("c", T)];
@@ -21,7 +19,7 @@ const ABC: &[Param] = &[dst(T), src("a", T), src("b", T), src("c", T)];
 pub(super) const FORMS: &[Form] = &[
     form(
         "add",
-        &[CC, ty(WIDE)],
+        &[CC, ty(CARRY_OUT)],
         AB,
         Build::Pure(|c, _| add(c, false)),
         "d = a + b; CF = carry out",
@@ -29,7 +27,7 @@ pub(super) const FORMS: &[Form] = &[
     .needs((1, 2), 10),
     form(
         "addc",
-        &[CC, ty(WIDE)],
+        &[CC, ty(CARRY_OUT)],
         AB,
         Build::Pure(|c, _| add(c, true)),
         "d = a + b + CF; CF = carry out",
@@ -45,7 +43,7 @@ pub(super) const FORMS: &[Form] = &[
     .needs((1, 2), 10),
     form(
         "sub",
-        &[CC, ty(WIDE)],
+        &[CC, ty(CARRY_OUT)],
         AB,
         Build::Pure(|c, _| subtract(c, false)),
         "d = a + ~b + 1; CF = carry out: 1 where there is no borrow",
@@ -53,7 +51,7 @@ pub(super) const FORMS: &[Form] = &[
     .needs((1, 3), 10),
     form(
         "subc",
-        &[CC, ty(WIDE)],
+        &[CC, ty(CARRY_OUT)],
         AB,
         Build::Pure(|c, _| subtract(c, true)),
         "d = a + ~b + CF; CF = carry out: 1 where there is no borrow",
@@ -69,7 +67,7 @@ pub(super) const FORMS: &[Form] = &[
     .needs((1, 3), 10),
     form(
         "mad",
-        &[HALVES, CC, ty(WIDE)],
+        &[HALVES, CC, ty(CARRY_OUT)],
         ABC,
         Build::Pure(|c, _| multiply_add(c, false)),
         "d = (the low or high half of a * b) + c; CF = carry out",
@@ -77,15 +75,15 @@ pub(super) const FORMS: &[Form] = &[
     .needs((3, 0), 20),
     form(
         "madc",
-        &[HALVES, MAYBE_CC, ty(WIDE)],
+        &[HALVES, CC, ty(CARRY_OUT)],
         ABC,
         Build::Pure(|c, _| multiply_add(c, true)),
-        "d = (the low or high half of a * b) + c + CF; with .cc CF = carry out",
+        "d = (the low or high half of a * b) + c + CF; CF = carry out",
     )
     .needs((3, 0), 20),
     form(
         "madc",
-        &[HALVES, ty(&[word("u16"), word("s16")])],
+        &[HALVES, ty(INTEGERS)],
         ABC,
         Build::Pure(|c, _| multiply_add(c, true)),
         "d = (the low or high half of a * b) + c + CF",

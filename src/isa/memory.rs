@@ -30,6 +30,24 @@ const TYPES: &[Word] = &[
     word("f64"),
     word("b128").needs((8, 3), 70),
 ];
+/// Types of accesses to mapped memory.
+const MMIO_TYPES: &[Word] = &[
+    word("b8"),
+    word("u8"),
+    word("s8"),
+    word("b16"),
+    word("u16"),
+    word("s16"),
+    word("b32"),
+    word("u32"),
+    word("s32"),
+    word("f32"),
+    word("b64"),
+    word("u64"),
+    word("s64"),
+    word("f64"),
+    word("b128").needs((8, 4), 70),
+];
 const VECTOR: Slot = maybe(SlotName::Vector, &[word("v2"), word("v4"), word("v8")]);
 /// Vectors of 256 bits.
 const LONG_VECTOR: Slot = one(SlotName::Vector, &[word("v4"), word("v8")]);
@@ -255,8 +273,8 @@ pub(super) const FORMS: &[Form] = &[
     )
     .needs((8, 8), 100),
     ld(&[VOLATILE, LOCAL, VECTOR, ty(TYPES)], LD).needs((9, 1), 10),
-    ld(&[MMIO, RELAXED, SYSTEM, MAYBE_GLOBAL, ty(TYPES)], LD),
-    ld(&[MMIO, ACQUIRE, SYSTEM, MAYBE_GLOBAL, ty(TYPES)], LD).needs((9, 3), 70),
+    ld(&[MMIO, RELAXED, SYSTEM, MAYBE_GLOBAL, ty(MMIO_TYPES)], LD),
+    ld(&[MMIO, ACQUIRE, SYSTEM, MAYBE_GLOBAL, ty(MMIO_TYPES)], LD).needs((9, 3), 70),
     ld_nc(
         &[
             GLOBAL,
@@ -379,8 +397,8 @@ pub(super) const FORMS: &[Form] = &[
     )
     .needs((8, 8), 100),
     st(&[VOLATILE, LOCAL, VECTOR, ty(TYPES)], ST).needs((9, 1), 10),
-    st(&[MMIO, RELAXED, SYSTEM, MAYBE_GLOBAL, ty(TYPES)], ST),
-    st(&[MMIO, RELEASE, SYSTEM, MAYBE_GLOBAL, ty(TYPES)], ST).needs((9, 3), 70),
+    st(&[MMIO, RELAXED, SYSTEM, MAYBE_GLOBAL, ty(MMIO_TYPES)], ST),
+    st(&[MMIO, RELEASE, SYSTEM, MAYBE_GLOBAL, ty(MMIO_TYPES)], ST).needs((9, 3), 70),
     form(
         "prefetch",
         &[

@@ -18,6 +18,13 @@ pub(super) const SIGNED: &[Word] = &[word("s16"), word("s32"), word("s64")];
 pub(super) const WORDS: &[Word] = &[word("u32"), word("s32")];
 /// 32- and 64-bit integer types.
 pub(super) const WIDE: &[Word] = &[word("u32"), word("s32"), word("u64"), word("s64")];
+/// As [`WIDE`], with `.cc`.
+pub(super) const CARRY_OUT: &[Word] = &[
+    word("u32"),
+    word("s32"),
+    word("u64").needs((4, 3), 20),
+    word("s64").needs((4, 3), 20),
+];
 /// Untyped words and predicates.
 pub(super) const LOGIC: &[Word] = &[word("pred"), word("b16"), word("b32"), word("b64")];
 /// Untyped words.

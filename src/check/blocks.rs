@@ -133,7 +133,8 @@ pub(super) fn modifiers(
 fn count(builder: &mut Builder<'_, '_>, instruction: &Instruction<'_>, wanted: &str) {
     let span = match instruction.operands.as_slice() {
         [] => instruction.mnemonic.span,
-        [first, ..] => first.span().to(instruction.span),
+        [first, .., last] => first.span().to(last.span()),
+        [only] => only.span(),
     };
     let mnemonic = instruction.mnemonic.text;
     builder.report(Diagnostic::error(

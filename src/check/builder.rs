@@ -412,10 +412,17 @@ impl<'c, 's> Builder<'c, 's> {
         }
     }
 
-    /// In a device function `.param` with an address in a register means the function's own parameters, whose addresses
-    /// are those of copies in `.local` memory, unless `::entry` stands behind it.
+    /// Whose parameters `.param` means. Those of the kernel nobody writes. In a device function, an address in a register
+    /// means the function's own parameters, unless `::entry` stands behind: that is, their copies in `.local` memory.
     fn own_parameters(&self, kind: &mut Kind) {
-        if self.kernel || self.entry_parameters {
+        let of_kernel = self.kernel || self.entry_parameters;
+        if let Kind::Load(load) = kind
+            && load.space == Space::Param
+            && of_kernel
+        {
+            load.read_only |= !matches!(load.addr.base, Base::Var(Var::Frame(_)));
+        }
+        if of_kernel {
             return;
         }
         let (space, base) = match kind {

@@ -51,7 +51,7 @@ pub(crate) fn check(
     module: &ast::Module<'_>,
     parse_diagnostics: Vec<Diagnostic>,
 ) -> Result<ir::Module, Diagnostics> {
-    let mut reports = Reports::new(parse_diagnostics);
+    let mut reports = Reports::new(source.clone(), parse_diagnostics);
     if reports.has_errors() {
         // Statements are missing from the tree: what is said about the rest would mostly be wrong.
         return Err(Diagnostics::new(source, reports.finish()));

@@ -1,6 +1,7 @@
 //! Collects what is said about a module, up to a cap.
 
-use crate::diag::{Diagnostic, Severity};
+use crate::diag::{Diagnostic, Severity, Source};
+use std::sync::Arc;
 
 /// How many errors are kept, and how many warnings.
 const MAX: usize = 100;
@@ -21,9 +22,20 @@ fn shorten(message: String) -> String {
     words.join(" ")
 }
 
+/// Names the underlined word, where a message does not and the word is short.
+fn name_word(source: &Source, diagnostic: &mut Diagnostic) {
+    const SHORT: usize = 40;
+    let word = source.slice(diagnostic.span);
+    let plain = !word.is_empty() && word.len() <= SHORT && !word.contains(['\n', '`']);
+    if plain && !diagnostic.message.contains(word) {
+        diagnostic.message = format!("`{word}`: {}", diagnostic.message);
+    }
+}
+
 /// Diagnostics of one module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reports {
+    source: Arc<Source>,
     list: Vec<Diagnostic>,
     errors: usize,
     warnings: usize,
@@ -31,13 +43,14 @@ pub(super) struct Reports {
 
 impl Reports {
     /// Those that the parser has made already.
-    pub(super) fn new(list: Vec<Diagnostic>) -> Self {
+    pub(super) fn new(source: Arc<Source>, list: Vec<Diagnostic>) -> Self {
         let errors = list
             .iter()
             .filter(|d| d.severity == Severity::Error)
             .count();
         let warnings = list.len() - errors;
         Reports {
+            source,
             list,
             errors,
             warnings,
@@ -52,6 +65,7 @@ impl Reports {
         };
         *count += 1;
         if *count <= MAX {
+            name_word(&self.source, &mut diagnostic);
             diagnostic.message = shorten(diagnostic.message);
             self.list.push(diagnostic);
         }

@@ -97,7 +97,7 @@ fn mismatch(builder: &mut Builder<'_, '_>, formal: &Shape, span: Span, why: &str
     builder.report(
         Diagnostic::error(
             span,
-            format!("this does not fit parameter `{}`: {why}", formal.name),
+            format!("not what parameter `{}` takes: {why}", formal.name),
         )
         .related(
             formal.span,

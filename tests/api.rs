@@ -2,7 +2,7 @@
 
 use ptxlift::{
     Address, Arg, ByValue, Cancel, Device, DeviceConfig, Engine, EngineConfig, EngineKind, Error,
-    Fault, FaultKind, Instance, Launch, Module, Report, Usage, args,
+    Fault, FaultKind, Instance, Launch, Module, OptLevel, Report, Stage, Step, Usage, args,
 };
 use std::time::{Duration, Instant};
 
@@ -114,6 +114,86 @@ fn one_program_runs_through_both_engines() {
         assert_eq!(report.engine, kind);
         assert_eq!(b.to_vec().unwrap(), [factor, 2 * factor, 3 * factor]);
     }
+}
+
+#[test]
+fn every_way_of_compiling_gives_the_same() {
+    // SAFETY: the kernel stays within its buffers.
+    let unchecked = unsafe { EngineConfig::default().unchecked() };
+    for config in [
+        unchecked,
+        EngineConfig::default().opt_level(OptLevel::None),
+        EngineConfig::default().opt_level(OptLevel::SpeedAndSize),
+        EngineConfig::default().verify(true),
+        EngineConfig::default().setting("regalloc_algorithm", "single_pass"),
+    ] {
+        let instance = instance(SCALE, config);
+        let input: Vec<u32> = (0..1000).collect();
+        let a = instance.device().alloc_from(&input).unwrap();
+        let b = instance.device().alloc_zeroed::<u32>(1000).unwrap();
+        let kernel = instance.kernel("scale").unwrap();
+        let launch = Launch::grid(8).block(128);
+        let report = kernel.launch(launch, args![&a, &b, 1000u32, 3u32]).unwrap();
+        let expected: Vec<u32> = (0..1000).map(|i| i * 3).collect();
+        assert_eq!(b.to_vec().unwrap(), expected);
+        assert!(report.compile_time > Duration::ZERO);
+        let stats = *instance.program().compile_stats().unwrap();
+        assert_eq!(stats.functions, 1);
+        assert!(stats.code_bytes > 0);
+    }
+}
+
+#[test]
+fn a_trace_shows_each_instruction_in_order() {
+    let instance = instance(SCALE, EngineConfig::default());
+    let kernel = instance.kernel("scale").unwrap();
+    let a = instance.device().alloc_from(&[5u32, 6]).unwrap();
+    let text = instance.program().module().source();
+    let mut seen = Vec::new();
+    let mut trace = |step: &Step<'_>| {
+        seen.push((
+            step.block,
+            step.thread,
+            text.line(step.span.start),
+            step.writes.to_vec(),
+        ));
+    };
+    let args = args![&a, &a, 2u32, 3u32];
+    let launch = Launch::grid(2).block(1);
+    let report = kernel.launch_traced(launch, args, &mut trace).unwrap();
+    assert_eq!(report.steps, Some(seen.len() as u64));
+    assert_eq!(report.workers, 1);
+    assert_eq!(a.to_vec().unwrap(), [15, 18]);
+    let blocks: Vec<u32> = seen.iter().map(|s| s.0[0]).collect();
+    assert!(blocks.is_sorted() && blocks[0] == 0 && blocks.last() == Some(&1));
+    let line = 1 + SCALE
+        .lines()
+        .position(|l| l.contains("mul.lo.u32 %r5, %r5"))
+        .unwrap();
+    let products: Vec<u64> = seen
+        .iter()
+        .filter(|s| s.2 as usize == line)
+        .map(|s| s.3[0].1)
+        .collect();
+    assert_eq!(products, [15, 18]);
+}
+
+#[test]
+fn a_stage_of_a_kernel_as_text() {
+    let module = Module::parse(SCALE).unwrap();
+    for stage in [Stage::Plan, Stage::Clif, Stage::Vcode, Stage::Asm] {
+        assert!(
+            !Engine::default()
+                .dump(&module, "scale", stage)
+                .unwrap()
+                .is_empty()
+        );
+    }
+    let error = usage(Engine::default().dump(&module, "scal", Stage::Clif));
+    assert!(
+        error.to_string().contains("did you mean `scale`?"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -497,6 +577,31 @@ fn the_deepest_recursion_that_can_be_configured_fits_the_stack() {
 }
 
 #[test]
+fn threads_with_little_stack_launch_and_call() {
+    let instance = instance(FAULTS, EngineConfig::default().threads(1));
+    let small = std::thread::Builder::new().stack_size(64 << 10);
+    let running = small.spawn(move || {
+        for kind in ENGINES {
+            let kernel = instance.kernel("recursion").unwrap();
+            let fault = fault(kernel.launch(Launch::grid(1).engine(kind), args![]));
+            assert_eq!(fault.kind, FaultKind::StackOverflow);
+            let deeper = instance
+                .function::<(u32,), u32>("deeper")
+                .unwrap()
+                .engine(kind);
+            assert!(
+                deeper
+                    .call((0,))
+                    .unwrap_err()
+                    .to_string()
+                    .contains("stack overflow")
+            );
+        }
+    });
+    running.unwrap().join().unwrap();
+}
+
+#[test]
 fn a_call_of_something_that_is_no_function() {
     for target in [0u64, 8, 0x0500_0000_0000_0000, 0x0500_0000_0000_7ff0] {
         let args = |_: &Instance| args![target].into();
@@ -748,6 +853,25 @@ const FUNCTIONS: &str = "
 
 .func nothing() { ret; }
 
+.func (.param .u8 d) narrow(.param .u8 a, .param .s16 b)
+{
+    .reg .b16 %h<4>;
+    ld.param.u8 %h1, [a];
+    ld.param.s16 %h2, [b];
+    add.u16 %h3, %h1, %h2;
+    st.param.u8 [d], %h3;
+    ret;
+}
+
+.func (.param .s16 d) negate(.param .s16 a)
+{
+    .reg .b16 %h<3>;
+    ld.param.s16 %h1, [a];
+    neg.s16 %h2, %h1;
+    st.param.s16 [d], %h2;
+    ret;
+}
+
 .func (.reg .b32 low, .reg .b32 high) halves(.param .b64 a)
 {
     .reg .b64 %rd<2>;
@@ -970,6 +1094,23 @@ fn native_pointers_exist_where_nothing_can_go_wrong() {
     let pointer = extract.pointer().unwrap();
     // SAFETY: `extract` lives.
     assert_eq!(unsafe { pointer(0xdead_beef, 4, 8) }, 0xee);
+    // The narrow values that come back are as wide as C expects them.
+    let narrow = instance.function::<(u8, i16), u8>("narrow").unwrap();
+    let pointer = narrow.pointer().unwrap();
+    for a in 0..=255u8 {
+        for b in [i16::MIN, -300, -1, 0, 1, 56, 300, i16::MAX] {
+            let expected = u64::from(a).wrapping_add_signed(b.into()) & 0xff;
+            // SAFETY: `narrow` lives.
+            assert_eq!(u64::from(unsafe { pointer(a, b) }), expected);
+            assert_eq!(u64::from(narrow.call((a, b)).unwrap()), expected);
+        }
+    }
+    let negate = instance.function::<(i16,), i16>("negate").unwrap();
+    let pointer = negate.pointer().unwrap();
+    for (a, expected) in [(1, -1i64), (-1, 1), (i16::MIN, -32768), (300, -300)] {
+        // SAFETY: `negate` lives.
+        assert_eq!(i64::from(unsafe { pointer(a) }), expected);
+    }
     assert!(
         instance
             .function::<(Address, u32), u32>("sum")

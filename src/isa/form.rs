@@ -437,6 +437,9 @@ impl Complaint {
 /// The operator of a pure instruction from its words and operands.
 pub type Operator = fn(&Choice<'_>, &[Arg]) -> Result<PureOp, Complaint>;
 
+/// Whether the words of a form go together.
+pub type Rule = fn(&Choice<'_>) -> Result<(), Complaint>;
+
 /// What a form becomes.
 #[derive(Debug, Clone, Copy)]
 pub enum Build {
@@ -477,7 +480,7 @@ pub struct Form {
     /// How it is executed natively.
     pub code: Code,
     /// Combinations of words that are refused.
-    pub rule: Option<fn(&Choice<'_>) -> Result<(), Complaint>>,
+    pub rule: Option<Rule>,
     /// What it becomes.
     pub build: Build,
 }
@@ -519,7 +522,7 @@ impl Form {
 
     /// The form with a rule about its words.
     #[must_use]
-    pub const fn rule(self, rule: fn(&Choice<'_>) -> Result<(), Complaint>) -> Form {
+    pub const fn rule(self, rule: Rule) -> Form {
         Form {
             rule: Some(rule),
             ..self

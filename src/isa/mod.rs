@@ -14,6 +14,8 @@ mod memory;
 pub mod names;
 mod select;
 pub mod special;
+#[cfg(test)]
+mod tests;
 pub mod types;
 mod video;
 mod words;
@@ -29,6 +31,7 @@ pub const FORMS: &[&[Form]] = &[
     compare::FORMS,
     convert::FORMS,
     memory::FORMS,
+    memory::hints::FORMS,
     video::FORMS,
     control::FORMS,
 ];

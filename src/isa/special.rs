@@ -122,7 +122,7 @@ pub fn find(name: &str) -> Option<SpecialName> {
         return Some(*found);
     }
     let numbered = |row: &str, number: &str, limit: u8| {
-        let number = number.parse::<u8>().ok().filter(|n| *n < limit)?;
+        let number = (0..limit).find(|n| n.to_string() == number)?;
         let row = SPECIALS.iter().find(|s| s.name == row)?;
         Some((*row, number))
     };

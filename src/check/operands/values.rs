@@ -172,14 +172,13 @@ impl Resolver<'_, '_> {
         operand: &Operand<'_>,
         ty: Ty,
     ) -> Result<Arg, Diagnostic> {
-        if let Operand::Expr(Expr::Name { name, suffix }) = operand
+        if let Operand::Expr(expr @ Expr::Name { name, suffix }) = operand
+            && is_name(expr)
+            && !is_sink(operand)
             && self.context.lookup(name.text).is_none()
-            && name.text != "_"
-            && name.text != "WARP_SZ"
+            && let Named::Special(special, element) = self.name(*name, *suffix)?
         {
-            if let Named::Special(special, element) = self.name(*name, *suffix)? {
-                return self.read_special(operand.span(), special, element, ty);
-            }
+            return self.read_special(operand.span(), special, element, ty);
         }
         self.source(operand, ty, Fit::Wider, TypeOf::Fixed(ty))
     }

@@ -11,6 +11,8 @@ mod error;
 mod host;
 mod memory;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use crate::spmd::Absent;
 pub use code::{Code, Prepared};

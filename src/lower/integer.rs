@@ -30,7 +30,8 @@ impl Emit<'_, '_> {
             }
             (Op::Div { ty }, &[a, b]) => self.div(ty, a, b),
             (Op::Rem { ty }, &[a, b]) => self.rem(ty, a, b),
-            (Op::Abs { .. }, &[a]) => self.ins().iabs(a),
+            (Op::Abs { ty }, &[a]) if ty.signed() => self.ins().iabs(a),
+            (Op::Abs { .. }, &[a]) => a,
             (Op::Neg { .. }, &[a]) => self.ins().ineg(a),
             (Op::Min { ty, relu }, &[a, b]) => {
                 let d = if ty.signed() {

@@ -1,0 +1,147 @@
+//! Time and memory that compiling takes, and settings.
+
+use super::{compile, parse, with_launch};
+use crate::ir::FuncId;
+use crate::jit::{Code, CompileError, OptLevel, Settings, Stage, dump};
+use crate::spmd::Absent;
+use crate::spmd::facts::MOST_INSTRUCTIONS;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// A function of so many instructions in blocks of twelve, all of whose registers live on.
+fn large(instructions: usize) -> String {
+    let mut text =
+        ".func (.reg .b32 r) f(.reg .b32 x) {\n.reg .pred %p; .reg .b32 %r<16>;\n".to_string();
+    for i in 0..instructions / 12 {
+        for j in 0..10 {
+            let (a, b, c) = ((i + j) % 16, (i * 7 + j) % 16, (i * 3 + j * 5) % 16);
+            let _ = writeln!(text, "mad.lo.u32 %r{a}, %r{b}, %r{c}, {j};");
+        }
+        let _ = writeln!(
+            text,
+            "setp.lt.u32 %p, %r{}, x; @%p bra L{};\nL{i}:",
+            i % 16,
+            if i % 5 == 0 {
+                i
+            } else {
+                i.saturating_sub(i % 5)
+            }
+        );
+    }
+    text += "mov.u32 r, %r3; ret; }\n";
+    text
+}
+
+fn time(text: &str, settings: &Settings) -> Duration {
+    let module = parse(text);
+    let started = Instant::now();
+    let code = Code::compile(&module, settings).expect("code");
+    assert_eq!(code.absent(FuncId(0)), None);
+    started.elapsed()
+}
+
+#[test]
+fn compile_time_grows_no_faster_than_the_function() {
+    for opt_level in [OptLevel::Speed, OptLevel::None] {
+        let settings = Settings {
+            opt_level,
+            verify: false,
+            ..Settings::default()
+        };
+        let small = time(&large(2_000), &settings);
+        let big = time(&large(40_000), &settings);
+        // Twenty times as much; the rest is for noise.
+        assert!(
+            big < small * 80 + Duration::from_millis(500),
+            "{small:?} {big:?}"
+        );
+    }
+}
+
+#[test]
+fn functions_past_the_limit_are_refused_and_others_are_not() {
+    let mut text = ".func f() {\n.reg .b32 %r<2>;\n".to_string();
+    for _ in 0..=MOST_INSTRUCTIONS {
+        text += "not.b32 %r1, %r1;";
+    }
+    text += "ret; }\n.func g() { ret; }\n.func h() { call f; ret; }\n";
+    let code = compile(&parse(&text));
+    assert!(matches!(
+        code.absent(FuncId(0)),
+        Some(Absent::TooLarge {
+            what: "instructions",
+            ..
+        })
+    ));
+    assert_eq!(code.absent(FuncId(1)), None);
+    assert_eq!(code.absent(FuncId(2)), Some(Absent::Calls(FuncId(0))));
+}
+
+#[test]
+fn all_levels_give_the_same() {
+    let module = parse(
+        ".func (.reg .b32 r) f(.reg .b32 x) { .reg .pred %p; .reg .b32 %n; mov.u32 r, 1;\n\
+         L: mad.lo.u32 r, r, 31, x; add.u32 %n, %n, 1; setp.lt.u32 %p, %n, 10; @%p bra L; ret; }\n",
+    );
+    let results = [OptLevel::None, OptLevel::Speed, OptLevel::SpeedAndSize].map(|opt_level| {
+        let settings = Settings {
+            opt_level,
+            ..Settings::default()
+        };
+        let code = Code::compile(&module, &settings).expect("code");
+        let mut result = [0; 4];
+        with_launch(64, |launch, scratch, _| {
+            code.call(FuncId(0), launch, scratch, &[3, 0, 0, 0], &mut result)
+                .expect("a call that fits")
+                .expect("no fault");
+        });
+        u32::from_le_bytes(result)
+    });
+    let expected = (0..10).fold(1u32, |r, _| r.wrapping_mul(31).wrapping_add(3));
+    assert_eq!(results, [expected; 3]);
+}
+
+#[test]
+fn settings_that_cranelift_does_not_know_are_told() {
+    let module = parse(".func f() { ret; }\n");
+    for (name, value) in [("no_such_setting", "1"), ("opt_level", "extreme")] {
+        let settings = Settings {
+            cranelift: vec![(name.to_string(), value.to_string())],
+            ..Settings::default()
+        };
+        let error = Code::compile(&module, &settings).expect_err("refused");
+        assert!(matches!(error, CompileError::Setting { .. }), "{error}");
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn statistics_count_what_was_compiled() {
+    let code = compile(&parse(
+        ".func f() { .reg .b32 %r; add.u32 %r, %r, 1; ret; }\n.func (.reg .f32 x) g() { add.f32 x, x, x; ret; }\n",
+    ));
+    let stats = code.stats();
+    assert_eq!((stats.functions, stats.instructions), (1, 2));
+    assert!(stats.code_bytes > 0);
+}
+
+#[test]
+fn dumps_show_the_ptx_beside_what_became_of_it() {
+    let module = parse(
+        ".visible .entry k(.param .u64 a) { .reg .b32 %r; .reg .b64 %d;\n\
+         ld.param.u64 %d, [a];\n ld.global.u32 %r, [%d];\n add.u32 %r, %r, 41;\n st.global.u32 [%d], %r;\n ret; }\n",
+    );
+    let settings = Settings::default();
+    let show = |stage| dump(&module, &settings, FuncId(0), stage).expect("a dump");
+    let clif = show(Stage::Clif);
+    assert!(clif.contains("; 7: add.u32 %r, %r, 41"), "{clif}");
+    assert!(clif.contains("load.i32"), "{clif}");
+    let plan = show(Stage::Plan);
+    assert!(
+        plan.contains("%d derives from the parameter at 0"),
+        "{plan}"
+    );
+    assert!(plan.contains("2 accesses from"), "{plan}");
+    assert!(show(Stage::Vcode).contains("ret"));
+    assert!(show(Stage::Asm).contains("; 8: st.global.u32 [%d], %r"));
+}

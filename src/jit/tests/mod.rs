@@ -107,13 +107,9 @@ struct Memory {
 impl Memory {
     fn new(trial: &Trial, module: &Module) -> Self {
         Memory {
-            buffers: trial
-                .buffers
-                .iter()
-                .map(|b| Buffer::zeroed(b.len()))
-                .collect(),
-            globals: Buffer::zeroed(module.global_bytes as usize),
-            constants: Buffer::zeroed(module.const_bytes as usize),
+            buffers: trial.buffers.iter().map(|b| zeroed(b.len())).collect(),
+            globals: zeroed(module.global_bytes as usize),
+            constants: zeroed(module.const_bytes as usize),
         }
     }
 
@@ -219,9 +215,9 @@ impl Trial {
                 local_bytes: self.local_bytes,
             },
         };
-        let shared = module.functions[kernel.index()].shared_bytes + self.dynamic_shared;
+        let shared = module.functions[kernel.index()].shared_window(self.dynamic_shared);
         // More than is asked for: what lies beyond must not be reached.
-        let scratch = Scratch::new(shared as usize + 64, self.local_bytes as usize + 64);
+        let scratch = scratch(shared as usize + 64, self.local_bytes as usize + 64);
         let mut fault = None;
         'grid: for z in 0..self.grid[2] {
             for y in 0..self.grid[1] {
@@ -239,6 +235,14 @@ impl Trial {
             buffers: all.map(contents).collect(),
         }
     }
+}
+
+fn zeroed(bytes: usize) -> Buffer {
+    Buffer::try_zeroed(bytes).expect("memory")
+}
+
+fn scratch(shared: usize, local: usize) -> Scratch {
+    Scratch::try_new(shared, local).expect("memory")
 }
 
 fn fill(buffer: &Buffer, offset: usize, bytes: &[u8]) {
@@ -273,5 +277,5 @@ fn with_launch<T>(call_depth: u32, f: impl FnOnce(&Launch<'_>, &Scratch, &Stop) 
             local_bytes: 4096,
         },
     };
-    f(&launch, &Scratch::new(0, 4096), &stop)
+    f(&launch, &scratch(0, 4096), &stop)
 }

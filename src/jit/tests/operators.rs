@@ -504,6 +504,7 @@ fn function(case: &Case) -> Function {
         }],
         threads: Default::default(),
         shared_bytes: 0,
+        shared_align: 1,
         unsupported: Vec::new(),
     }
 }

@@ -90,63 +90,35 @@ pub(super) fn memory(checker: &mut Checker<'_>) -> (u64, u32) {
 
 /// Lays out `.shared` variables.
 ///
-/// A variable that only one kernel can reach lies in that kernel's own part; the others have one place for the whole
-/// module, before all such parts, since functions that several kernels call name them.
+/// What begins a run, a kernel or a function that no kernel reaches, sees no two of its variables at one place. A variable
+/// that only one of them can reach lies in that one's own part; the others have one place for the whole module, before
+/// all such parts, since functions that several kernels call name them.
 pub(super) fn shared(checker: &mut Checker<'_>) {
     if !checker.variables.iter().any(|v| v.space == Space::Shared) {
         return;
     }
-    let kernels: Vec<FuncId> = (0..checker.functions.len() as u32)
-        .map(FuncId)
-        .filter(|id| {
-            let function = &checker.functions[id.index()];
-            function.kind == FunctionKind::Kernel && function.defined
-        })
+    let mut users = vec![Users::Nobody; checker.variables.len()];
+    let roots = roots(checker, &mut users);
+    // Where a module is too tangled to find out, every variable has a place of its own and everything holds all.
+    let known = roots.is_some();
+    let roots = roots.unwrap_or_else(|| everything(checker));
+    let own: Vec<bool> = users
+        .iter()
+        .map(|users| known && matches!(users, Users::One))
         .collect();
-    let mut users: Vec<Users> = vec![Users::Nobody; checker.variables.len()];
-    let mut reached: Vec<Option<Vec<VarId>>> = Vec::with_capacity(kernels.len());
-    let mut steps = 0;
-    for &kernel in &kernels {
-        let vars = reachable(checker, kernel, &mut steps);
-        for var in vars.iter().flatten() {
-            let user = &mut users[var.index()];
-            *user = match *user {
-                Users::Nobody => Users::One,
-                Users::One | Users::Many => Users::Many,
-            };
-        }
-        reached.push(vars);
-    }
-    // Where a module is too tangled to find out, every variable has a place of its own and every kernel holds all.
-    let known = reached.iter().all(Option::is_some);
     let mut common = 0u64;
-    for (index, variable) in checker.variables.iter_mut().enumerate() {
-        if variable.space == Space::Shared
-            && !variable.dynamic
-            && !(known && matches!(users[index], Users::One))
-            && !(known && matches!(users[index], Users::Nobody) && variable.scoped)
-        {
+    for (variable, own) in checker.variables.iter_mut().zip(&own) {
+        if variable.space == Space::Shared && !variable.dynamic && !own {
             variable.offset = common.next_multiple_of(u64::from(variable.align));
             common = variable.offset + variable.size;
         }
     }
-    for (kernel, vars) in kernels.iter().zip(&reached) {
-        let all;
-        let vars = match vars {
-            Some(vars) if known => vars,
-            _ => {
-                all = (0..checker.variables.len() as u32)
-                    .map(VarId)
-                    .filter(|id| checker.variables[id.index()].space == Space::Shared)
-                    .collect();
-                &all
-            }
-        };
-        lay_out_kernel(checker, *kernel, vars, &users, known);
+    for root in &roots {
+        lay_out(checker, root, &own, known);
     }
 }
 
-/// Which kernels reach a variable.
+/// How many roots reach a variable.
 #[derive(Debug, Clone, Copy)]
 enum Users {
     Nobody,
@@ -154,68 +126,123 @@ enum Users {
     Many,
 }
 
-fn lay_out_kernel(
-    checker: &mut Checker<'_>,
-    kernel: FuncId,
-    vars: &[VarId],
-    users: &[Users],
-    known: bool,
-) {
+/// A kernel, or a function that no kernel reaches, with what it can reach.
+struct Root {
+    id: FuncId,
+    functions: Vec<FuncId>,
+    /// In the order of the text.
+    vars: Vec<VarId>,
+}
+
+/// All roots; counts who uses which variable. `None` past the limit.
+fn roots(checker: &Checker<'_>, users: &mut [Users]) -> Option<Vec<Root>> {
+    let ids = || (0..checker.functions.len() as u32).map(FuncId);
+    let is_kernel = |id: &FuncId| checker.functions[id.index()].kind == FunctionKind::Kernel;
+    let kernels = ids().filter(is_kernel);
+    let others = ids().filter(|id| !is_kernel(id));
+    let mut reached = vec![false; checker.functions.len()];
+    let mut roots = Vec::new();
+    let mut steps = 0;
+    for id in kernels.chain(others) {
+        if reached[id.index()] && !is_kernel(&id) {
+            continue;
+        }
+        let root = reach(checker, id, &mut steps)?;
+        for function in &root.functions {
+            reached[function.index()] = true;
+        }
+        for var in &root.vars {
+            let user = &mut users[var.index()];
+            *user = match *user {
+                Users::Nobody => Users::One,
+                Users::One | Users::Many => Users::Many,
+            };
+        }
+        roots.push(root);
+    }
+    Some(roots)
+}
+
+/// Every function as a root that reaches all variables.
+fn everything(checker: &Checker<'_>) -> Vec<Root> {
+    let vars: Vec<VarId> = (0..checker.variables.len() as u32)
+        .map(VarId)
+        .filter(|id| checker.variables[id.index()].space == Space::Shared)
+        .collect();
+    let functions: Vec<FuncId> = (0..checker.functions.len() as u32).map(FuncId).collect();
+    let first = functions.first().copied();
+    first
+        .map(|id| Root {
+            id,
+            functions,
+            vars,
+        })
+        .into_iter()
+        .collect()
+}
+
+/// Gives a root's own variables their places, and all that it reaches its size.
+fn lay_out(checker: &mut Checker<'_>, root: &Root, own: &[bool], known: bool) {
     let mut end = 0u64;
     let mut used = 0u64;
     let mut over = None;
     let mut align = LEAST_ALIGN;
-    let own = |id: VarId| known && matches!(users[id.index()], Users::One);
-    for &id in vars {
+    for &id in &root.vars {
         let variable = &checker.variables[id.index()];
         align = align.max(variable.align);
         let before = used;
         used = used.next_multiple_of(u64::from(variable.align)) + variable.size;
         if used > MAX_SHARED && before <= MAX_SHARED {
-            over = Some((variable.name.clone(), variable.span));
+            over = Some(id);
         }
-        if !variable.dynamic && !own(id) {
+        if !variable.dynamic && !own[id.index()] {
             end = end.max(variable.offset + variable.size);
         }
     }
-    for &id in vars {
+    for &id in &root.vars {
         let variable = &mut checker.variables[id.index()];
-        if !variable.dynamic && own(id) {
+        if !variable.dynamic && own[id.index()] {
             variable.offset = end.next_multiple_of(u64::from(variable.align));
             end = variable.offset + variable.size;
         }
     }
-    let function = &mut checker.functions[kernel.index()];
-    let Ok(bytes) = u32::try_from(end) else {
-        checker.reports.push(Diagnostic::error(
-            function.span,
-            format!("kernel `{}` takes too much shared memory", function.name),
-        ));
-        return;
-    };
-    if let Some((name, span)) = over {
+    let function = &checker.functions[root.id.index()];
+    let kernel = function.kind == FunctionKind::Kernel;
+    let too_much = u32::try_from(end).is_err() || known && kernel && used > MAX_SHARED;
+    if too_much && let Some(over) = over {
+        let variable = &checker.variables[over.index()];
         checker.reports.push(
             Diagnostic::error(
-                span,
+                variable.span,
                 format!(
-                    "with `{name}`, kernel `{}` takes {used} bytes of shared memory: {MAX_SHARED} are the most",
-                    function.name
+                    "with `{}`, `{}` takes {used} bytes of shared memory: {MAX_SHARED} are the most",
+                    variable.name, function.name
                 ),
             )
-            .related(function.span, "the kernel"),
+            .related(function.span, "declared here"),
         );
+        return;
     }
-    (function.shared_bytes, function.shared_align) = (bytes, align);
+    for id in &root.functions {
+        let function = &mut checker.functions[id.index()];
+        // A function that several kernels reach may be called from the host with the most that one of them has.
+        if function.kind == FunctionKind::Device || *id == root.id || !known {
+            function.shared_bytes = function.shared_bytes.max(end as u32);
+            function.shared_align = function.shared_align.max(align);
+        }
+    }
 }
 
-/// The shared variables that a kernel and all that it calls name, in the order of the text; `None` past the limit.
-fn reachable(checker: &Checker<'_>, kernel: FuncId, steps: &mut usize) -> Option<Vec<VarId>> {
+/// What a function reaches; `None` past the limit.
+fn reach(checker: &Checker<'_>, root: FuncId, steps: &mut usize) -> Option<Root> {
     let mut seen = FxHashSet::default();
     let mut vars = FxHashSet::default();
-    let mut work = vec![kernel];
+    let mut functions = vec![root];
+    let mut done = 0;
     let mut indirect = false;
-    seen.insert(kernel);
-    while let Some(id) = work.pop() {
+    seen.insert(root);
+    while let Some(&id) = functions.get(done) {
+        done += 1;
         let info = &checker.infos[id.index()];
         *steps += 1 + info.callees.len() + info.shared.len();
         if *steps > MAX_STEPS {
@@ -230,9 +257,13 @@ fn reachable(checker: &Checker<'_>, kernel: FuncId, steps: &mut usize) -> Option
             *steps += checker.addressed.len();
             next.extend(checker.addressed.keys().copied());
         }
-        work.extend(next.into_iter().filter(|id| seen.insert(*id)));
+        functions.extend(next.into_iter().filter(|id| seen.insert(*id)));
     }
     let mut vars: Vec<VarId> = vars.into_iter().collect();
     vars.sort_unstable();
-    Some(vars)
+    Some(Root {
+        id: root,
+        functions,
+        vars,
+    })
 }

@@ -331,7 +331,10 @@ fn compare(contests: &mut [Contest], rounds: u32) {
 }
 
 fn main() {
-    let mut criterion = Criterion::default().configure_from_args();
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2))
+        .configure_from_args();
     let mut contests: Vec<Contest> = CASES.iter().map(Contest::new).collect();
     compile(&mut criterion);
     execute(&mut criterion, &mut contests);

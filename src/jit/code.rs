@@ -129,37 +129,23 @@ impl Code {
         })
     }
 
-    /// Calls a device function if it neither faults nor loops nor looks at the machine; says whether it did.
-    ///
-    /// # Errors
-    /// As [`Code::call`].
-    #[inline]
-    pub fn call_simple(
-        &self,
-        function: FuncId,
-        args: &[u8],
-        results: &mut [u8],
-    ) -> Result<bool, Misuse> {
-        let ir = self.function(function, FunctionKind::Device)?;
-        size("arguments", ir.param_bytes.into(), args.len())?;
-        size("results", ir.return_bytes.into(), results.len())?;
-        let simple = self.inner.compiled.facts[function.index()].is_simple();
-        let trampoline = self.inner.compiled.entries[function.index()].trampoline;
-        let Some(trampoline) = trampoline.filter(|_| simple) else {
-            return Ok(false);
-        };
-        // SAFETY: it is the trampoline of a function that never looks at its context; the buffers are as large as it
-        // reads and writes. Its frame and those of its few callees are small beside what every thread has left, and
-        // probed.
-        unsafe { enter(trampoline, null(), args, results) };
-        Ok(true)
+    /// A device function that neither faults nor loops nor looks at the machine, ready to be called in a few nanoseconds;
+    /// `None` if it is not one.
+    pub fn simple(&self, function: FuncId) -> Option<Simple> {
+        let ir = self.function(function, FunctionKind::Device).ok()?;
+        let facts = self.inner.compiled.facts[function.index()];
+        let trampoline = self.inner.compiled.entries[function.index()].trampoline?;
+        facts.is_simple().then_some(Simple {
+            trampoline,
+            args: ir.param_bytes as usize,
+            results: ir.return_bytes as usize,
+        })
     }
 
     /// Calls a device function. `args` and `results` are laid out by [`Param::offset`](crate::ir::Param::offset),
     /// little-endian. If the function ends by `exit`, the results are 0.
     ///
-    /// A function of which [`Code::call_simple`] is enough costs a few nanoseconds; for the others a context is set up
-    /// first.
+    /// A context is set up first, unless [`Code::simple`] has something.
     ///
     /// # Errors
     /// [`Misuse`], before anything is done; within, what the function did wrong.
@@ -171,7 +157,12 @@ impl Code {
         args: &[u8],
         results: &mut [u8],
     ) -> Result<Result<(), Fault>, Misuse> {
-        if self.call_simple(function, args, results)? {
+        let ir = self.function(function, FunctionKind::Device)?;
+        size("arguments", ir.param_bytes.into(), args.len())?;
+        size("results", ir.return_bytes.into(), results.len())?;
+        if let Some(simple) = self.simple(function) {
+            // SAFETY: this code lives.
+            unsafe { simple.call(args, results) };
             return Ok(Ok(()));
         }
         let inner = self.for_depth(launch.limits.call_depth)?;
@@ -245,11 +236,46 @@ fn resolve_root(inner: &Inner, root: &Root, launch: &Launch<'_>) -> Extent {
         .unwrap_or_default()
 }
 
+/// What [`Code::simple`] gives.
+#[derive(Debug, Clone, Copy)]
+pub struct Simple {
+    trampoline: *const u8,
+    args: usize,
+    results: usize,
+}
+
+// SAFETY: the pointer leads to machine code, which does not change.
+unsafe impl Send for Simple {}
+// SAFETY: as above.
+unsafe impl Sync for Simple {}
+
+impl Simple {
+    /// Calls the function; buffers as for [`Code::call`].
+    ///
+    /// # Safety
+    /// The [`Code`] that it came from lives.
+    ///
+    /// # Panics
+    /// If a buffer is too small.
+    #[inline]
+    pub unsafe fn call(self, args: &[u8], results: &mut [u8]) {
+        assert!(
+            args.len() >= self.args && results.len() >= self.results,
+            "buffers of a call are too small"
+        );
+        // SAFETY: it is the trampoline of a function that never looks at its context; the buffers are as large as it
+        // reads and writes. Its frame and those of its few callees are small beside what every thread has left, and
+        // probed.
+        unsafe { enter(self.trampoline, null(), args, results) };
+    }
+}
+
 /// Enters a trampoline.
 ///
 /// # Safety
 /// `trampoline` is one; `context` is what its function needs; the buffers are as large as the function's parameters and
 /// results.
+#[inline]
 unsafe fn enter(
     trampoline: *const u8,
     context: *const Context,

@@ -15,7 +15,7 @@ mod settings;
 mod tests;
 
 pub use crate::spmd::Absent;
-pub use code::{Code, Prepared};
+pub use code::{Code, Prepared, Simple};
 pub use dump::{DumpError, Stage, dump};
 pub use error::{CompileError, Misuse, Stats};
 pub use settings::{OptLevel, Settings};

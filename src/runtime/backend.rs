@@ -158,20 +158,6 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Calls a device function if nothing can go wrong in it; says whether it did.
-#[inline]
-pub(super) fn call_simple(
-    program: &Program,
-    function: FuncId,
-    args: &[u8],
-    results: &mut [u8],
-) -> Result<bool, Error> {
-    program
-        .native()?
-        .call_simple(function, args, results)
-        .map_err(misuse)
-}
-
 /// Calls a device function. `args` and `results` are laid out by [`Param::offset`](ir::Param::offset).
 pub(super) fn call(
     program: &Program,

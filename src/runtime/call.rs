@@ -3,13 +3,14 @@
 use super::backend;
 use super::cancel::Cancel;
 use super::engine::EngineKind;
-use super::grid::explain;
+use super::grid::{explain, stopped};
 use super::instance::Instance;
 use super::scratch::with_scratch;
 use super::ticker::Slot;
 use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::ir::FuncId;
+use crate::jit::Simple;
 use crate::machine::{self, AddressMap, Limits, Scratch, Stop};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -18,7 +19,9 @@ use std::time::Duration;
 /// How a function is called.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
-    pub kind: EngineKind,
+    kind: EngineKind,
+    /// The quickest way in, if `kind` has one.
+    simple: Option<Simple>,
     pub time_limit: Option<Duration>,
     pub cancel: Option<Cancel>,
     /// What the function needs, looked up once: see [`Facts`](super::facts::Facts).
@@ -34,8 +37,9 @@ impl Options {
         let program = instance.program();
         let config = program.engine().config();
         let facts = program.facts(function);
-        Options {
+        let options = Options {
             kind: config.kind,
+            simple: None,
             time_limit: config.time_limit,
             cancel: None,
             unbounded: facts.unbounded,
@@ -43,7 +47,23 @@ impl Options {
             global_memory: facts.global_memory || program.ir().global_bytes > 0,
             shared: program.ir().functions[function.index()].shared_bytes as usize,
             local: config.local_bytes as usize,
-        }
+        };
+        options.engine(config.kind, instance, function)
+    }
+
+    /// Chooses the engine. The function is the one that the options were made for.
+    pub(super) fn engine(
+        mut self,
+        kind: EngineKind,
+        instance: &Instance,
+        function: FuncId,
+    ) -> Self {
+        self.kind = kind;
+        self.simple = match kind {
+            EngineKind::Interpreter => None,
+            EngineKind::Native => instance.program().made().and_then(|c| c.simple(function)),
+        };
+        self
     }
 }
 
@@ -70,15 +90,13 @@ pub(super) fn call(
     args: &[u8],
     results: &mut [u8],
 ) -> Result<(), Error> {
-    match options.kind {
-        EngineKind::Native
-            if backend::call_simple(instance.program(), function, args, results)? =>
-        {
+    match options.simple {
+        Some(simple) if options.cancel.is_none() => {
+            // SAFETY: the options were made for a function of this instance, which keeps its program and that its code.
+            unsafe { simple.call(args, results) };
             Ok(())
         }
-        EngineKind::Native | EngineKind::Interpreter => {
-            call_in_context(instance, function, options, args, results)
-        }
+        Some(_) | None => call_in_context(instance, function, options, args, results),
     }
 }
 
@@ -96,7 +114,12 @@ fn call_in_context(
         match options.time_limit {
             limit if cancel.is_some() => {
                 let stop = Arc::new(Stop::new());
-                let done = watched(options, &stop, || enter(&stop));
+                let done = watched(options, &stop, || {
+                    if stop.is_raised() {
+                        return Err(stopped(instance.ir(), function, [0; 3]).into());
+                    }
+                    enter(&stop)
+                });
                 done.map_err(|e| explain(e, &stop, cancel, limit))
             }
             Some(limit) if options.unbounded => with_slot(|slot| {

@@ -59,7 +59,7 @@ impl AnyFunction {
     /// Has the given engine execute it, instead of the program's.
     #[must_use]
     pub fn engine(mut self, kind: EngineKind) -> Self {
-        self.options.kind = kind;
+        self.options = self.options.engine(kind, &self.instance, self.id);
         self
     }
 

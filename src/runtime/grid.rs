@@ -11,7 +11,7 @@ use super::scratch::with_scratch;
 use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::interp::{NoTrace, Trace};
-use crate::ir::FuncId;
+use crate::ir::{self, FuncId};
 use crate::machine::{self, Fault, FaultKind, Limits, Stop};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -242,7 +242,7 @@ impl Job {
                     }
                     let block = self.block_at(index);
                     let done = if self.stop.is_raised() {
-                        Err(self.stopped(block))
+                        Err(stopped(self.instance.ir(), self.kernel, block))
                     } else {
                         run(block)
                     };
@@ -253,13 +253,6 @@ impl Job {
         let result = take();
         self.steps.fetch_add(steps, Ordering::Relaxed);
         result
-    }
-
-    /// The fault of a CTA that never began.
-    fn stopped(&self, block: [u32; 3]) -> Fault {
-        let module = self.instance.ir();
-        let span = module.functions[self.kernel.index()].span;
-        Fault::new(FaultKind::TimeLimit, module, self.kernel, span, u32::MAX).by(block, [0; 3])
     }
 
     /// What is reported if several CTAs went wrong: what comes first in this order. An error that the kernel did not cause,
@@ -286,6 +279,12 @@ impl Job {
         let [x, y, _] = self.grid.map(u64::from);
         [index % x, index / x % y, index / x / y].map(|n| n as u32)
     }
+}
+
+/// The fault of a CTA, or of a call, that never began.
+pub(super) fn stopped(module: &ir::Module, function: FuncId, block: [u32; 3]) -> Fault {
+    let span = module.functions[function.index()].span;
+    Fault::new(FaultKind::TimeLimit, module, function, span, u32::MAX).by(block, [0; 3])
 }
 
 /// Says of a time limit whose it was.

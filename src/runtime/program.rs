@@ -89,8 +89,7 @@ impl Program {
 
     /// What making native code took and gave; `None` if that has not been done.
     pub fn compile_stats(&self) -> Option<&Stats> {
-        let (native, _) = self.shared.native.get()?;
-        native.as_ref().ok().map(Code::stats)
+        self.made().map(Code::stats)
     }
 
     pub(super) fn ir(&self) -> &ir::Module {
@@ -109,6 +108,12 @@ impl Program {
             (native, start.elapsed())
         });
         native.as_ref().map_err(Clone::clone)
+    }
+
+    /// Its native code, if it has been made.
+    pub(super) fn made(&self) -> Option<&Code> {
+        let (native, _) = self.shared.native.get()?;
+        native.as_ref().ok()
     }
 
     /// Whether a function can be run by an engine of this kind.

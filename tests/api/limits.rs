@@ -110,5 +110,9 @@ fn endless_calls_end_and_the_next_call_is_not_stopped() {
             running.join().unwrap()
         });
         assert!(done.unwrap_err().to_string().contains("cancelled"));
+        let nothing = instance.function::<(), ()>("nothing").unwrap().engine(kind);
+        nothing.call(()).unwrap();
+        let late = nothing.cancel(&cancel).call(()).unwrap_err();
+        assert!(late.to_string().contains("cancelled"), "{late}");
     }
 }

@@ -6,6 +6,9 @@ use crate::diag::Diagnostic;
 use crate::ir::{FuncId, ThreadLimits};
 use crate::syntax::ast::{self, Directive, Name};
 
+/// The most registers that a function can be asked to preserve.
+const MAX_REGISTERS: u64 = 255;
+
 /// The value of a directive that must be positive.
 fn positive(checker: &mut Checker<'_>, directive: &Directive<'_>, index: usize) -> Option<u32> {
     let expr = directive.values.get(index)?;
@@ -84,7 +87,12 @@ pub(super) fn of_function(
                     ));
                 }
             }
-            "abi_preserve" | "abi_preserve_control" => abi_directive(checker, directive),
+            "abi_preserve" | "abi_preserve_control" => {
+                at_most(checker, directive, MAX_REGISTERS);
+            }
+            "reqnctapercluster" | "maxclusterrank" => {
+                at_most(checker, directive, u32::MAX.into());
+            }
             _ => {}
         }
         if matches!(
@@ -131,18 +139,13 @@ pub(super) fn of_function(
     noreturn
 }
 
-fn abi_directive(checker: &mut Checker<'_>, directive: &Directive<'_>) {
-    /// The most registers that a function can be asked to preserve.
-    const MAX_REGISTERS: u64 = 255;
+fn at_most(checker: &mut Checker<'_>, directive: &Directive<'_>, most: u64) {
     for value in &directive.values {
         match decls::integer(value) {
-            Ok(value) if value <= MAX_REGISTERS => {}
-            Ok(count) => checker.reports.push(Diagnostic::error(
+            Ok(value) if value <= most => {}
+            Ok(number) => checker.reports.push(Diagnostic::error(
                 value.span(),
-                format!(
-                    "`.{} {count}`: there are not that many registers",
-                    directive.name.text
-                ),
+                format!("`.{} {number}`: {most} is the most", directive.name.text),
             )),
             Err(error) => checker.reports.push(error),
         }
@@ -161,6 +164,6 @@ pub(super) fn of_prototype(checker: &mut Checker<'_>, directives: &[Directive<'_
         checker
             .target
             .require(&mut checker.reports, &what, name.span, version, number);
-        abi_directive(checker, directive);
+        at_most(checker, directive, MAX_REGISTERS);
     }
 }

@@ -235,6 +235,23 @@ fn check_availability(
         choice.form.since,
         choice.form.target,
     )?;
+    let (sm, suffix) = context.target();
+    let variants = choice.form.variants;
+    if !variants.is_empty() && (suffix.is_empty() || !variants.contains(&sm)) {
+        let names: Vec<String> = variants
+            .iter()
+            .map(|n| format!("`sm_{n}a`, `sm_{n}f`"))
+            .collect();
+        return Err(Diagnostic::error(
+            instruction.mnemonic.span,
+            format!(
+                "`{}` exists for specific targets only",
+                spelling(instruction)
+            ),
+        )
+        .label(format!("this module says sm_{sm}{suffix}"))
+        .hint(format!("these have it: {}", names.join(", "))));
+    }
     for (slot, filled) in choice.form.slots.iter().zip(&choice.filled) {
         let Some((word, at)) = filled else { continue };
         let word = &slot.words[*word];

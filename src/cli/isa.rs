@@ -166,10 +166,18 @@ fn show_form(form: &Form, out: &mut Out) {
         Code::Call => "a call of the library",
         Code::Nothing => "no effect on a CPU",
     };
-    out.text(format_args!(
-        "    since {}; {code}\n",
+    let variants: Vec<String> = form
+        .variants
+        .iter()
+        .map(|n| format!("sm_{n}a, sm_{n}f"))
+        .collect();
+    let needs = if variants.is_empty() {
         show_needs(form.since, form.target)
-    ));
+    } else {
+        let (major, minor) = form.since;
+        format!("PTX {major}.{minor} for {} only", variants.join(", "))
+    };
+    out.text(format_args!("    since {needs}; {code}\n"));
     let mut later: Vec<String> = Vec::new();
     for slot in form.slots {
         for word in slot.words {

@@ -13,11 +13,12 @@ pub enum Part {
     Wide,
 }
 
-/// Operators on two 16-bit lanes.
+/// Operators on lanes of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum PackedOp {
     Add,
+    Sub,
     Min,
     Max,
 }
@@ -64,12 +65,14 @@ pub enum Op {
     /// d = the larger; `relu` clamps negative results to 0.
     #[allow(missing_docs)]
     Max { ty: IntTy, relu: bool },
-    /// Two 16-bit lanes, each by itself.
+    /// Two 16-bit or four 8-bit lanes, each by itself; `sat` clamps each to the range of its type.
     #[allow(missing_docs)]
     Packed {
         op: PackedOp,
+        lanes: u8,
         signed: bool,
         relu: bool,
+        sat: bool,
     },
     /// d = c + sum of the products of four bytes.
     #[allow(missing_docs)]

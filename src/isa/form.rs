@@ -475,6 +475,8 @@ pub struct Form {
     pub since: Version,
     /// The smallest `.target`; words may ask more.
     pub target: u32,
+    /// If there are any: only the architecture- and family-specific variants (`a`, `f`) of these targets have it.
+    pub variants: &'static [u32],
     /// What it computes.
     pub doc: &'static str,
     /// How it is executed natively.
@@ -499,6 +501,7 @@ pub const fn form(
         operands,
         since: (1, 0),
         target: 10,
+        variants: &[],
         doc,
         code: match build {
             Build::Pure(_) | Build::Emit(_) => Code::Native,
@@ -518,6 +521,12 @@ impl Form {
             target,
             ..self
         }
+    }
+
+    /// The form for the variants `a` and `f` of some targets only.
+    #[must_use]
+    pub const fn only_variants(self, variants: &'static [u32]) -> Form {
+        Form { variants, ..self }
     }
 
     /// The form with a rule about its words.

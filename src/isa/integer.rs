@@ -1,17 +1,22 @@
 //! Integer arithmetic. PTX ISA, "Integer Arithmetic Instructions".
 
+use super::convert::pure;
 use super::form::{
-    Arg, Build, Choice, Complaint, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, U32, Word,
-    dst, first, form, one, param, src, word,
+    Arg, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, U32,
+    Word, dst, first, form, one, param, src, word,
 };
-use super::words::{INTEGERS, ONLY_S32, SAT, SIGNED, WORDS, from_ty, ty};
-use crate::ir::PureOp;
+use super::types::TyKind;
+use super::words::{INTEGERS, MAYBE_SAT, ONLY_S32, SAT, SIGNED, WORDS, from_ty, ty};
 use crate::ir::integer::{Op, PackedOp, Part};
+use crate::ir::{Operand, PureOp};
 
 const HALVES: Slot = first(SlotName::Variant, &[word("lo"), word("hi")]);
 const ONLY_WIDE: Slot = first(SlotName::Variant, &[word("wide")]);
 const NARROW: &[Word] = &[word("u16"), word("s16"), word("u32"), word("s32")];
-const PACKED: &[Word] = &[word("u16x2"), word("s16x2")];
+const HALF_LANES: &[Word] = &[word("u16x2"), word("s16x2")];
+const BYTE_LANES: &[Word] = &[word("u8x4"), word("s8x4")];
+/// The targets that have bytes in lanes, by their variants.
+const LANE_TARGETS: &[u32] = &[107, 120, 121];
 const RELU: Slot = one(SlotName::Relu, &[word("relu")]);
 const WIDE: TypeOf = TypeOf::Wide(SlotName::Type);
 
@@ -58,12 +63,44 @@ pub(super) const FORMS: &[Form] = &[
     ),
     form(
         "add",
-        &[ty(PACKED)],
+        &[ty(HALF_LANES)],
         LANES_AB,
         Build::Pure(|c, _| packed(c, PackedOp::Add)),
         "d.h0 = a.h0 + b.h0; d.h1 = a.h1 + b.h1",
     )
     .needs((8, 0), 90),
+    form(
+        "add",
+        &[SAT, ty(&[word("u32")])],
+        AB,
+        Build::Pure(|c, _| {
+            integer(Op::Add {
+                ty: c.int(SlotName::Type)?,
+                sat: true,
+            })
+        }),
+        "d = a + b, no greater than MAXINT",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
+    form(
+        "add",
+        &[SAT, ty(HALF_LANES)],
+        LANES_AB,
+        Build::Pure(|c, _| packed(c, PackedOp::Add)),
+        "d.hi = a.hi + b.hi in each half, clamped",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
+    form(
+        "add",
+        &[MAYBE_SAT, ty(BYTE_LANES)],
+        LANES_AB,
+        Build::Pure(|c, _| packed(c, PackedOp::Add)),
+        "d.bi = a.bi + b.bi in each byte; .sat: clamped",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
     form(
         "sub",
         &[ty(INTEGERS)],
@@ -88,6 +125,15 @@ pub(super) const FORMS: &[Form] = &[
         }),
         "d = a - b, clamped to MININT..MAXINT",
     ),
+    form(
+        "sub",
+        &[MAYBE_SAT, ty(BYTE_LANES)],
+        LANES_AB,
+        Build::Pure(|c, _| packed(c, PackedOp::Sub)),
+        "d.bi = a.bi - b.bi in each byte; .sat: clamped",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
     form(
         "mul",
         &[HALVES, ty(INTEGERS)],
@@ -205,6 +251,15 @@ pub(super) const FORMS: &[Form] = &[
         "d = -a",
     ),
     form(
+        "neg",
+        &[ty(&[word("s8x4")])],
+        &[dst(T), param("a", OperandKind::RegSrc, T)],
+        Build::Emit(negate_lanes),
+        "d.bi = -a.bi in each byte",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
+    form(
         "min",
         &[ty(INTEGERS)],
         AB,
@@ -221,7 +276,7 @@ pub(super) const FORMS: &[Form] = &[
     .needs((8, 0), 90),
     form(
         "min",
-        &[ty(PACKED)],
+        &[ty(HALF_LANES)],
         LANES_AB,
         Build::Pure(|c, _| packed(c, PackedOp::Min)),
         "d = the smaller of a and b in each half",
@@ -252,7 +307,7 @@ pub(super) const FORMS: &[Form] = &[
     .needs((8, 0), 90),
     form(
         "max",
-        &[ty(PACKED)],
+        &[ty(HALF_LANES)],
         LANES_AB,
         Build::Pure(|c, _| packed(c, PackedOp::Max)),
         "d = the larger of a and b in each half",
@@ -266,6 +321,42 @@ pub(super) const FORMS: &[Form] = &[
         "d = the larger of a and b in each half, 0 if negative",
     )
     .needs((8, 0), 90),
+    form(
+        "min",
+        &[ty(BYTE_LANES)],
+        LANES_AB,
+        Build::Pure(|c, _| packed(c, PackedOp::Min)),
+        "d = the smaller of a and b in each byte",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
+    form(
+        "min",
+        &[RELU, ty(&[word("s8x4")])],
+        LANES_AB,
+        Build::Pure(|c, _| packed(c, PackedOp::Min)),
+        "d = the smaller of a and b in each byte, 0 if negative",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
+    form(
+        "max",
+        &[ty(BYTE_LANES)],
+        LANES_AB,
+        Build::Pure(|c, _| packed(c, PackedOp::Max)),
+        "d = the larger of a and b in each byte",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
+    form(
+        "max",
+        &[RELU, ty(&[word("s8x4")])],
+        LANES_AB,
+        Build::Pure(|c, _| packed(c, PackedOp::Max)),
+        "d = the larger of a and b in each byte, 0 if negative",
+    )
+    .needs((9, 2), 107)
+    .only_variants(LANE_TARGETS),
     form(
         "dp4a",
         &[ty(WORDS), from_ty(WORDS)],
@@ -350,9 +441,24 @@ fn maximum(choice: &Choice<'_>, _: &[Arg]) -> Result<PureOp, Complaint> {
 }
 
 fn packed(choice: &Choice<'_>, op: PackedOp) -> Result<PureOp, Complaint> {
+    let TyKind::PackedInt { signed, lanes } = choice.ty(SlotName::Type)?.kind else {
+        return Err(Complaint::row("no lanes"));
+    };
     integer(Op::Packed {
         op,
-        signed: choice.signed(SlotName::Type),
+        lanes,
+        signed,
         relu: choice.has(SlotName::Relu),
+        sat: choice.has(SlotName::Saturate),
     })
+}
+
+/// Lanes from 0.
+fn negate_lanes(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+    let [Arg::Dst(Some(dst), _), Arg::Src(value, _)] = args else {
+        return Err(Complaint::row("neg has one source"));
+    };
+    let op = packed(choice, PackedOp::Sub)?;
+    out.emit(pure(op, *dst, &[Operand::Imm(0), *value]));
+    Ok(())
 }

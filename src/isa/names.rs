@@ -27,7 +27,6 @@ const TEXTURES: &str = "textures";
 const TENSOR: &str = "tensor cores";
 const ASYNC: &str = "asynchronous copies";
 const STACK: &str = "stack manipulation";
-const PACKED: &str = "packed integers";
 const MULTIMEM: &str = "multimem";
 
 const fn name(name: &'static str, family: &'static str) -> Mnemonic {
@@ -202,24 +201,18 @@ const CVT_FLOATS: &[&str] = &[
     "f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "tf32", "e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2",
     "e2m1x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4", "s2f6x2",
 ];
-const QUARTERS: &[&str] = &["u8x4", "s8x4"];
 
 /// What is not built of mnemonics that have rows.
 pub const UNBUILT: &[Unbuilt] = &[
     unbuilt("add", FLOATS, FLOAT),
-    unbuilt("add", QUARTERS, PACKED),
     unbuilt("sub", FLOATS, FLOAT),
-    unbuilt("sub", QUARTERS, PACKED),
     unbuilt("mul", FLOATS, FLOAT),
     unbuilt("mad", SINGLE_DOUBLE, FLOAT),
     unbuilt("div", SINGLE_DOUBLE, FLOAT),
     unbuilt("abs", FLOATS, FLOAT),
     unbuilt("neg", FLOATS, FLOAT),
-    unbuilt("neg", QUARTERS, PACKED),
     unbuilt("min", FLOATS, FLOAT),
-    unbuilt("min", QUARTERS, PACKED),
     unbuilt("max", FLOATS, FLOAT),
-    unbuilt("max", QUARTERS, PACKED),
     unbuilt("set", FLOATS, FLOAT),
     unbuilt("setp", FLOATS, FLOAT),
     unbuilt("slct", SINGLE_DOUBLE, FLOAT),

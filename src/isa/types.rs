@@ -15,10 +15,12 @@ pub enum TyKind {
     Signed,
     /// `.f16`, `.f32`, `.f64`
     Float,
-    /// `.u16x2`, `.s16x2`: integer lanes; the sign is in the name.
+    /// `.u16x2`, `.s16x2`, `.u8x4`, `.s8x4`: integer lanes in 32 bits.
     PackedInt {
-        /// `.s16x2`
+        /// `.s16x2`, `.s8x4`
         signed: bool,
+        /// 2 or 4.
+        lanes: u8,
     },
 }
 
@@ -51,12 +53,18 @@ impl Ty {
         Ty { kind, bits }
     }
 
+    const fn packed(signed: bool, lanes: u8) -> Ty {
+        Ty::new(TyKind::PackedInt { signed, lanes }, 32)
+    }
+
     /// The type that a word names, without its dot. Narrow types of `cvt.pack` are not among them.
     pub fn parse(word: &str) -> Option<Ty> {
         let kind = match word {
             "pred" => return Some(Ty::PRED),
-            "u16x2" => return Some(Ty::new(TyKind::PackedInt { signed: false }, 32)),
-            "s16x2" => return Some(Ty::new(TyKind::PackedInt { signed: true }, 32)),
+            "u16x2" => return Some(Ty::packed(false, 2)),
+            "s16x2" => return Some(Ty::packed(true, 2)),
+            "u8x4" => return Some(Ty::packed(false, 4)),
+            "s8x4" => return Some(Ty::packed(true, 4)),
             _ => match word.as_bytes().first()? {
                 b'b' => TyKind::Bits,
                 b'u' => TyKind::Unsigned,
@@ -116,8 +124,12 @@ impl std::fmt::Display for Ty {
             TyKind::Unsigned => write!(f, ".u{}", self.bits),
             TyKind::Signed => write!(f, ".s{}", self.bits),
             TyKind::Float => write!(f, ".f{}", self.bits),
-            TyKind::PackedInt { signed: false } => f.write_str(".u16x2"),
-            TyKind::PackedInt { signed: true } => f.write_str(".s16x2"),
+            TyKind::PackedInt { signed, lanes } => write!(
+                f,
+                ".{}{}x{lanes}",
+                if signed { 's' } else { 'u' },
+                32 / u32::from(lanes)
+            ),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::emit::{Emit, clif_type};
 use crate::ir::IntTy;
 use crate::ir::integer::{Op, PackedOp, Part};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I16, I16X8, I32, I32X4, I64};
+use cranelift_codegen::ir::types::{I8X16, I16X8, I32, I32X4, I64};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value};
 
 impl Emit<'_, '_> {
@@ -49,7 +49,23 @@ impl Emit<'_, '_> {
                 };
                 self.relu(relu && ty.signed(), d)
             }
-            (Op::Packed { op, signed, relu }, &[a, b]) => self.packed(op, signed, relu, a, b),
+            (
+                Op::Packed {
+                    op,
+                    lanes,
+                    signed,
+                    relu,
+                    sat,
+                },
+                &[a, b],
+            ) => {
+                let lane = if lanes == 4 { I8X16 } else { I16X8 };
+                let a = self.vector_of(a, lane);
+                let b = self.vector_of(b, lane);
+                let d = self.packed(op, signed, sat, a, b);
+                let d = self.packed_relu(relu && signed, d);
+                self.low_word(d)
+            }
             (Op::Dp4a { a_signed, b_signed }, &[a, b, c]) => self.dp4a(a_signed, b_signed, a, b, c),
             (
                 Op::Dp2a {
@@ -298,27 +314,35 @@ impl Emit<'_, '_> {
         self.ins().extractlane(words, 0)
     }
 
-    fn packed(&mut self, op: PackedOp, signed: bool, relu: bool, a: Value, b: Value) -> Value {
-        let a = self.vector_of(a, I16X8);
-        let b = self.vector_of(b, I16X8);
-        let mut d = match (op, signed) {
-            (PackedOp::Add, _) => self.ins().iadd(a, b),
-            (PackedOp::Min, true) => self.ins().smin(a, b),
-            (PackedOp::Min, false) => self.ins().umin(a, b),
-            (PackedOp::Max, true) => self.ins().smax(a, b),
-            (PackedOp::Max, false) => self.ins().umax(a, b),
-        };
-        if relu && signed {
-            let zero = self.k(I16, 0);
-            let zero = self.ins().splat(I16X8, zero);
-            d = self.ins().smax(d, zero);
+    /// The operation on each lane of two vectors.
+    fn packed(&mut self, op: PackedOp, signed: bool, sat: bool, a: Value, b: Value) -> Value {
+        match (op, signed, sat) {
+            (PackedOp::Add, _, false) => self.ins().iadd(a, b),
+            (PackedOp::Add, true, true) => self.ins().sadd_sat(a, b),
+            (PackedOp::Add, false, true) => self.ins().uadd_sat(a, b),
+            (PackedOp::Sub, _, false) => self.ins().isub(a, b),
+            (PackedOp::Sub, true, true) => self.ins().ssub_sat(a, b),
+            (PackedOp::Sub, false, true) => self.ins().usub_sat(a, b),
+            (PackedOp::Min, true, _) => self.ins().smin(a, b),
+            (PackedOp::Min, false, _) => self.ins().umin(a, b),
+            (PackedOp::Max, true, _) => self.ins().smax(a, b),
+            (PackedOp::Max, false, _) => self.ins().umax(a, b),
         }
-        self.low_word(d)
+    }
+
+    /// max(lane, 0) with `.relu`.
+    fn packed_relu(&mut self, relu: bool, d: Value) -> Value {
+        if !relu {
+            return d;
+        }
+        let ty = self.ty(d);
+        let zero = self.k(ty.lane_type(), 0);
+        let zero = self.ins().splat(ty, zero);
+        self.ins().smax(d, zero)
     }
 
     /// Products of bytes in 16-bit lanes, added in pairs (`pmaddwd` on x86-64), then the two sums.
     fn dp4a(&mut self, a_signed: bool, b_signed: bool, a: Value, b: Value, c: Value) -> Value {
-        use cranelift_codegen::ir::types::I8X16;
         let mut bytes = |x, signed| {
             let x = self.vector_of(x, I8X16);
             if signed {

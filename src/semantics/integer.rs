@@ -25,7 +25,13 @@ pub(super) fn eval(op: Op, srcs: &[u64]) -> u64 {
         Op::Neg { ty } => a.wrapping_neg() & ty.mask(),
         Op::Min { ty, relu } => relu_if(relu, typed(ty, a).min(typed(ty, b))) & ty.mask(),
         Op::Max { ty, relu } => relu_if(relu, typed(ty, a).max(typed(ty, b))) & ty.mask(),
-        Op::Packed { op, signed, relu } => packed(op, signed, relu, a, b),
+        Op::Packed {
+            op,
+            lanes,
+            signed,
+            relu,
+            sat,
+        } => packed(op, u32::from(lanes), signed, relu, sat, a, b),
         Op::Dp4a { a_signed, b_signed } => dp4a(a_signed, b_signed, a, b, c),
         Op::Dp2a {
             a_signed,
@@ -104,21 +110,29 @@ fn rem(ty: IntTy, a: u64, b: u64) -> u64 {
         .map_or(ty.mask(), |r| r as u64 & ty.mask())
 }
 
-/// The operation on bits 15..0 and 31..16, each by itself. PTX ISA, `add`, `min`, `max` with `.u16x2`, `.s16x2`.
-fn packed(op: PackedOp, signed: bool, relu: bool, a: u64, b: u64) -> u64 {
+/// The operation on each lane by itself. PTX ISA, `add`, `sub`, `min`, `max` with `.u16x2`, `.s16x2`, `.u8x4`, `.s8x4`.
+fn packed(op: PackedOp, lanes: u32, signed: bool, relu: bool, sat: bool, a: u64, b: u64) -> u64 {
+    let bits = 32 / lanes.max(1);
+    let mask = (1u64 << bits) - 1;
     let lane = |shift: u32| {
         let (a, b) = (
-            number(a >> shift, 16, signed),
-            number(b >> shift, 16, signed),
+            number(a >> shift, bits, signed),
+            number(b >> shift, bits, signed),
         );
         let value = match op {
             PackedOp::Add => a + b,
+            PackedOp::Sub => a - b,
             PackedOp::Min => a.min(b),
             PackedOp::Max => a.max(b),
         };
-        (relu_if(relu, value) & 0xffff) << shift
+        let value = if sat {
+            saturate(value, bits, signed)
+        } else {
+            value
+        };
+        (relu_if(relu, value) & mask) << shift
     };
-    lane(16) | lane(0)
+    (0..lanes).fold(0, |d, i| d | lane(i * bits))
 }
 
 /// d = c + sum of a.byte\[i\] * b.byte\[i\], i = 0..3, modulo 2^32. PTX ISA, `dp4a`.

@@ -289,7 +289,13 @@ impl Resolver<'_, '_> {
                 "a parameter of a call has no address",
             ));
         }
-        if ty.bits == 32 && self.context.address_bits() == 64 && place.space == Space::Global {
+        // The assembler takes `variable+offset` of any width, as other instructions do.
+        let bare = indexed || matches!(expr, Expr::Name { .. });
+        if bare
+            && ty.bits == 32
+            && self.context.address_bits() == 64
+            && place.space == Space::Global
+        {
             return Err(Diagnostic::error(
                 span,
                 "the address of a `.global` variable is 64 bits wide",

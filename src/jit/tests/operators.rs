@@ -100,14 +100,24 @@ fn integer_ops() -> Vec<integer::Op> {
                 b_signed: high,
             });
         }
-        ops.push(Op::Packed {
-            op: PackedOp::Add,
-            signed,
-            relu: false,
-        });
-        for relu in BOOLS {
+        for (lanes, flag) in [(2, false), (2, true), (4, false), (4, true)] {
+            for op in [PackedOp::Add, PackedOp::Sub] {
+                ops.push(Op::Packed {
+                    op,
+                    lanes,
+                    signed,
+                    relu: false,
+                    sat: flag,
+                });
+            }
             for op in [PackedOp::Min, PackedOp::Max] {
-                ops.push(Op::Packed { op, signed, relu });
+                ops.push(Op::Packed {
+                    op,
+                    lanes,
+                    signed,
+                    relu: flag,
+                    sat: false,
+                });
             }
         }
     }

@@ -361,7 +361,7 @@ proptest! {
             PureOp::Integer(Integer::Mad { part: Part::Hi, ty, sat: true }),
             PureOp::Integer(Integer::Mad24 { high: f0, signed: f1, sat: f2 }),
             PureOp::Integer(Integer::Min { ty, relu: f0 }),
-            PureOp::Integer(Integer::Packed { op: PackedOp::Min, signed: f0, relu: f1 }),
+            PureOp::Integer(Integer::Packed { op: PackedOp::Min, lanes: if f2 { 2 } else { 4 }, signed: f0, relu: f1, sat: f3 }),
             PureOp::Integer(Integer::Dp4a { a_signed: f0, b_signed: f1 }),
             PureOp::Integer(Integer::Dp2a { a_signed: f0, b_signed: f1, high: f2 }),
             PureOp::Bits(Bits::Not { class }),
@@ -414,7 +414,16 @@ fn saturating_arithmetic_stops_at_the_ends() {
 
 #[test]
 fn packed_lanes_do_not_touch_each_other() {
-    let packed = |op, signed, relu, a, b| integer(Integer::Packed { op, signed, relu }, &[a, b]);
+    let packed = |op, signed, relu, a, b| {
+        let op = Integer::Packed {
+            op,
+            lanes: 2,
+            signed,
+            relu,
+            sat: false,
+        };
+        integer(op, &[a, b])
+    };
     assert_eq!(
         packed(PackedOp::Add, false, false, 0x0001_ffff, 0x0001_0001),
         0x0002_0000
@@ -434,6 +443,48 @@ fn packed_lanes_do_not_touch_each_other() {
     assert_eq!(
         packed(PackedOp::Max, true, true, 0xffff_8000, 0xfffe_0003),
         0x0000_0003
+    );
+}
+
+#[test]
+fn packed_bytes_wrap_or_stop_each_by_itself() {
+    let packed = |op, signed, sat, a, b| {
+        let op = Integer::Packed {
+            op,
+            lanes: 4,
+            signed,
+            relu: false,
+            sat,
+        };
+        integer(op, &[a, b])
+    };
+    assert_eq!(
+        packed(PackedOp::Add, false, false, 0xff01_80ff, 0x0102_8001),
+        0x0003_0000
+    );
+    assert_eq!(
+        packed(PackedOp::Add, false, true, 0xff01_80ff, 0x0102_8001),
+        0xff03_ffff
+    );
+    assert_eq!(
+        packed(PackedOp::Add, true, true, 0x7f80_01ff, 0x0180_0201),
+        0x7f80_0300
+    );
+    assert_eq!(
+        packed(PackedOp::Sub, false, true, 0x0005_0a00, 0x0103_0a01),
+        0x0002_0000
+    );
+    assert_eq!(
+        packed(PackedOp::Sub, true, true, 0x8000_7f00, 0x0180_ff00),
+        0x807f_7f00
+    );
+    assert_eq!(
+        packed(PackedOp::Max, true, false, 0x80ff_7f00, 0x0000_0000),
+        0x0000_7f00
+    );
+    assert_eq!(
+        packed(PackedOp::Max, false, false, 0x80ff_7f00, 0x0000_0000),
+        0x80ff_7f00
     );
 }
 

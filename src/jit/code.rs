@@ -133,9 +133,8 @@ impl Code {
     /// `None` if it is not one.
     pub fn simple(&self, function: FuncId) -> Option<Simple> {
         let ir = self.function(function, FunctionKind::Device).ok()?;
-        let facts = self.inner.compiled.facts[function.index()];
         let trampoline = self.inner.compiled.entries[function.index()].trampoline?;
-        facts.is_simple().then_some(Simple {
+        self.inner.compiled.simple[function.index()].then_some(Simple {
             trampoline,
             args: ir.param_bytes as usize,
             results: ir.return_bytes as usize,

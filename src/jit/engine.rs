@@ -2,9 +2,11 @@
 
 use super::memory::{Memory, Piece};
 use super::{CompileError, OptLevel, Settings, Stats, host};
-use crate::ir::{FuncId, FunctionKind, Module};
+use crate::ir::control::Callee;
+use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Kind, Module};
 use crate::lower::context::Entry;
 use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
+use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, ModulePlan, Root};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, types};
@@ -19,6 +21,12 @@ use std::time::Instant;
 /// Functions of more Cranelift instructions than this are not given to the slow register allocator without the
 /// mid-end's help: it takes time that grows with their square.
 const LARGE: usize = 8_000;
+
+/// Most bytes of native stack that a function may need; a hundred times what compilers' output does.
+const MOST_FRAME: usize = 1 << 20;
+
+/// Bytes of native stack that whoever calls a function has left.
+const SMALL_STACK: usize = 16 << 10;
 
 /// What compiling a module gives.
 #[derive(Debug)]
@@ -35,6 +43,8 @@ pub(super) struct Compiled {
     pub(super) answers: u32,
     /// Most bytes that a function needs on the native stack.
     pub(super) frame: usize,
+    /// Whether each function can be entered without a context, on whatever stack there is.
+    pub(super) simple: Vec<bool>,
     pub(super) stats: Stats,
 }
 
@@ -201,7 +211,7 @@ pub(super) fn compile(
 
     let mut sites = Sites::new(module);
     let mut pieces = Vec::new();
-    let mut frame = 0;
+    let mut frames = vec![0; module.functions.len()];
     let mut roots = vec![Vec::new(); module.functions.len()];
     for (i, function) in module.functions.iter().enumerate() {
         let id = FuncId(i as u32);
@@ -218,20 +228,17 @@ pub(super) fn compile(
             &mut stats,
         );
         match made {
+            Ok(made) if made.frame > MOST_FRAME => {
+                let what = "bytes of stack";
+                let (count, limit) = (made.frame as u64, MOST_FRAME as u64);
+                plan.refuse(module, id, Absent::TooLarge { what, count, limit });
+            }
             Ok(made) => {
                 roots[i] = made.roots;
-                frame = frame.max(made.frame);
+                frames[i] = made.frame;
                 pieces.extend(made.pieces);
             }
-            Err(Trouble::Limit) => plan.refuse(
-                module,
-                id,
-                Absent::TooLarge {
-                    what: "bytes of machine code or stack",
-                    count: u64::from(u32::MAX),
-                    limit: 0,
-                },
-            ),
+            Err(Trouble::Limit) => plan.refuse(module, id, Absent::Limit),
             Err(Trouble::Bug(message)) => {
                 return Err(CompileError::Internal {
                     function: function.name.clone(),
@@ -240,10 +247,10 @@ pub(super) fn compile(
             }
         }
     }
+    let simple = simple(module, &plan, &frames);
     pieces.retain(|p: &Piece| match p.symbol {
-        Symbol::Function(f) | Symbol::Trampoline(f) | Symbol::Plain(f) => {
-            plan.function(f).is_some()
-        }
+        Symbol::Function(f) | Symbol::Trampoline(f) => plan.function(f).is_some(),
+        Symbol::Plain(f) => simple[f.index()],
         Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost => true,
     });
     let resolve = fenced(|| {
@@ -318,9 +325,50 @@ pub(super) fn compile(
         table,
         sites: sites.list,
         answers: sites.answers,
-        frame,
+        frame: frames.into_iter().max().unwrap_or(0),
+        simple,
         stats,
     })
+}
+
+/// Which functions need no context, and with all they call so little stack that every thread has it.
+fn simple(module: &Module, plan: &ModulePlan, frames: &[usize]) -> Vec<bool> {
+    let callee = |inst: &Inst| match &inst.kind {
+        Kind::Call(call) => match call.callee {
+            Callee::Direct(callee) => Some(callee.index()),
+            Callee::Indirect { .. } => None,
+        },
+        Kind::Pure(_)
+        | Kind::Load(_)
+        | Kind::Store(_)
+        | Kind::AddressOf(_)
+        | Kind::FunctionAddress { .. }
+        | Kind::Special { .. }
+        | Kind::Hint { .. }
+        | Kind::Unsupported => None,
+    };
+    let callees = |function: &IrFunction| -> Vec<usize> {
+        let insts = function.blocks.iter().flat_map(|b| &b.insts);
+        insts.filter_map(callee).collect()
+    };
+    let calls: Vec<(usize, Vec<usize>)> = (module.functions.iter().enumerate())
+        .filter(|(i, _)| plan.functions[*i].is_some() && plan.facts[*i].is_simple())
+        .map(|(i, function)| (i, callees(function)))
+        .filter(|(_, callees)| !callees.is_empty())
+        .collect();
+    // Simple functions call simple functions, without recursion and no deeper than that.
+    let mut needs = frames.to_vec();
+    for _ in 0..=SHALLOW {
+        for (i, callees) in &calls {
+            let deepest = callees.iter().map(|&c| needs[c]).max();
+            needs[*i] = frames[*i] + deepest.unwrap_or(0);
+        }
+    }
+    (needs.iter().enumerate())
+        .map(|(i, &need)| {
+            plan.functions[i].is_some() && plan.facts[i].is_simple() && need <= SMALL_STACK
+        })
+        .collect()
 }
 
 /// A function in machine code, with the ways into it.

@@ -114,7 +114,10 @@ pub(super) fn absent(module: &ir::Module, function: FuncId, code: &Code) -> Opti
             code.absent(callee)
                 .map_or_else(String::new, |why| why.to_string())
         ),
-        absent @ (Absent::Undefined | Absent::Unsupported | Absent::TooLarge { .. }) => {
+        absent @ (Absent::Undefined
+        | Absent::Unsupported
+        | Absent::TooLarge { .. }
+        | Absent::Limit) => {
             format!("native code: {absent}")
         }
     };

@@ -3,7 +3,7 @@
 use super::FunctionPlan;
 use super::access::{Place, Reach};
 use crate::ir::control::{CallType, Callee, Terminator};
-use crate::ir::{FuncId, Function, FunctionKind, Kind, Module};
+use crate::ir::{FuncId, Function, FunctionKind, Kind, Module, PureOp, bits};
 use rustc_hash::FxHashMap;
 
 /// Why a function has no machine code.
@@ -28,10 +28,15 @@ pub enum Absent {
         /// How much there may be.
         limit: u64,
     },
+    /// Cranelift says that it is too large.
+    #[error("Cranelift says that it is too large")]
+    Limit,
 }
 
 /// Most instructions of a function.
 pub const MOST_INSTRUCTIONS: u64 = 400_000;
+/// Most instructions that a function becomes in Cranelift IR, by estimate. They take some seconds.
+pub const MOST_WEIGHT: u64 = 1_000_000;
 /// Most blocks of a function.
 pub const MOST_BLOCKS: u64 = 100_000;
 /// Most registers of a function.
@@ -89,10 +94,53 @@ pub fn refuse(function: &Function) -> Option<Absent> {
     let passed = u64::from(function.param_bytes) + u64::from(function.return_bytes);
     let parameters = (function.params.len() + function.returns.len()) as u64;
     too_large("instructions", instructions, MOST_INSTRUCTIONS)
+        .or_else(|| too_large("Cranelift instructions", weight(function), MOST_WEIGHT))
         .or_else(|| too_large("blocks", function.blocks.len() as u64, MOST_BLOCKS))
         .or_else(|| too_large("registers", function.regs.len() as u64, MOST_REGISTERS))
         .or_else(|| too_large("parameters", parameters, MOST_PARAMETERS).filter(|_| device))
         .or_else(|| too_large("bytes of parameters", frame + passed, MOST_FRAME))
+}
+
+/// About how many instructions of Cranelift a function becomes.
+fn weight(function: &Function) -> u64 {
+    let of_inst = |kind: &Kind| match kind {
+        Kind::Pure(pure) => match pure.op {
+            PureOp::Video(_) => 30,
+            PureOp::Bits(bits::Op::Fns) => 70,
+            PureOp::Bits(
+                bits::Op::Brev { .. }
+                | bits::Op::Bfe { .. }
+                | bits::Op::Bfi { .. }
+                | bits::Op::Prmt { .. },
+            ) => 20,
+            PureOp::Bits(_)
+            | PureOp::Integer(_)
+            | PureOp::Extended(_)
+            | PureOp::Compare(_)
+            | PureOp::Convert(_) => 2,
+        },
+        Kind::Load(load) => 15 + 2 * load.dsts.len() as u64,
+        Kind::Store(store) => 15 + 2 * store.srcs.len() as u64,
+        Kind::Call(call) => 30 + 2 * (call.args.len() + call.results.len()) as u64,
+        Kind::AddressOf(_)
+        | Kind::FunctionAddress { .. }
+        | Kind::Special { .. }
+        | Kind::Hint { .. }
+        | Kind::Unsupported => 2,
+    };
+    let of_terminator = |terminator: &Terminator| match terminator {
+        Terminator::Table { targets, .. } => targets.len() as u64,
+        Terminator::Jump(_)
+        | Terminator::Branch { .. }
+        | Terminator::Return
+        | Terminator::Exit
+        | Terminator::Trap => 2,
+    };
+    (function.blocks.iter())
+        .map(|b| {
+            of_terminator(&b.terminator) + b.insts.iter().map(|i| of_inst(&i.kind)).sum::<u64>()
+        })
+        .sum()
 }
 
 /// The graph of calls. Nodes are the functions, then one for each type that is called through pointers.

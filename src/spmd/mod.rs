@@ -12,6 +12,8 @@ mod names;
 mod provenance;
 mod runs;
 mod ssa;
+#[cfg(test)]
+mod tests;
 
 pub use cfg::Cfg;
 pub use dump::dump;

@@ -7,8 +7,14 @@ use super::cfg::Cfg;
 use super::names::{Name, Names};
 use crate::ir::{Block, Function};
 
-/// The most meeting points, and frontier entries, of a function. Real code has fewer of them than instructions.
+/// The most work, in visits of a block for a name. Real code needs fewer than it has instructions.
 pub(super) const LIMIT: usize = 20_000_000;
+
+/// The most values that are handed to blocks where they meet, over all ways into them.
+const MOST_ARGUMENTS: usize = 2_000_000;
+
+/// The most of names that live across blocks, times blocks: what register allocation may have to look at.
+const MOST_LIVE: usize = 2_000_000_000;
 
 /// Which names need a parameter of which block.
 #[derive(Debug)]
@@ -20,6 +26,10 @@ impl Ssa {
     /// Of a function; `None` if it is too tangled to be worth it.
     pub fn new(function: &Function, cfg: &Cfg, names: &Names) -> Option<Self> {
         let events = Events::collect(function, cfg, names);
+        let lasting = (0..names.len()).filter(|&n| !events.exposed(Name(n as u32)).is_empty());
+        if lasting.count().saturating_mul(cfg.order().len()) > MOST_LIVE {
+            return None;
+        }
         let frontiers = cfg.frontiers(LIMIT)?;
         let mut phis = vec![Vec::new(); function.blocks.len()];
         // Marks hold the name for which they were set, plus one.
@@ -82,7 +92,12 @@ impl Ssa {
                 return None;
             }
         }
-        Some(Ssa { phis })
+        let mut arguments = 0usize;
+        for &b in cfg.order() {
+            let terminator = &function.block(b).terminator;
+            terminator.successors(|s| arguments = arguments.saturating_add(phis[s.index()].len()));
+        }
+        (arguments <= MOST_ARGUMENTS).then_some(Ssa { phis })
     }
 
     /// The names whose values meet at the start of a block.

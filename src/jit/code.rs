@@ -263,8 +263,7 @@ impl Simple {
             "buffers of a call are too small"
         );
         // SAFETY: it is the trampoline of a function that never looks at its context; the buffers are as large as it
-        // reads and writes. Its frame and those of its few callees are small beside what every thread has left, and
-        // probed.
+        // reads and writes. It needs little stack, with all that it calls.
         unsafe { enter(self.trampoline, null(), args, results) };
     }
 }

@@ -133,11 +133,10 @@ fn recursion_goes_as_deep_as_the_launch_allows() {
 
 #[test]
 fn endless_recursion_ends_in_native_code_that_has_no_limit_to_speak_of() {
-    let body = format!(
-        ".func f(.param .b32 x) {{ .reg .b32 %r<2>; ld.param.b32 %r1, [x]; add.u32 %r1, %r1, 1;\n\
-        call f, (%r1); call f, (%r1); ret; }}\n"
+    let module = parse(
+        ".func f(.param .b32 x) { .reg .b32 %r<2>; ld.param.b32 %r1, [x]; add.u32 %r1, %r1, 1;\n\
+         call f, (%r1); call f, (%r1); ret; }\n",
     );
-    let module = parse(&body);
     let code = compile(&module);
     with_launch(u32::MAX, |launch, scratch, _| {
         let fault = code

@@ -107,7 +107,6 @@ fn counts_alone(form: &Form, name: SlotName) -> bool {
         | SlotName::Scope
         | SlotName::Cache
         | SlotName::NonCoherent
-        | SlotName::Unified
         | SlotName::EvictL1
         | SlotName::EvictL2
         | SlotName::CacheHint

@@ -81,7 +81,7 @@ pub enum SlotName {
     PlusOne,
     /// `.shr7`, `.shr15`
     Scale,
-    /// Lanes that a SIMD video instruction writes, such as `.h10`: spelled at the operand.
+    /// `.to` of `cvta`.
     To,
     /// The state space.
     Space,
@@ -97,8 +97,6 @@ pub enum SlotName {
     Cache,
     /// `.nc`
     NonCoherent,
-    /// `.unified`
-    Unified,
     /// `.L1::evict_last` and the like.
     EvictL1,
     /// `.L2::evict_last` and the like.
@@ -140,7 +138,6 @@ impl SlotName {
             SlotName::Scope => "scope",
             SlotName::Cache => "cache operator",
             SlotName::NonCoherent => "non-coherent path",
-            SlotName::Unified => "unified memory",
             SlotName::EvictL1 => "L1 eviction priority",
             SlotName::EvictL2 => "L2 eviction priority",
             SlotName::CacheHint => "cache hint",

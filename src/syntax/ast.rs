@@ -264,6 +264,8 @@ pub struct Address<'s> {
     pub rest: Vec<Operand<'s>>,
     /// Whether it was written `name[index]`: then `base` is `name + index`.
     pub indexed: bool,
+    /// `.unified` behind the brackets.
+    pub suffix: Option<Name<'s>>,
     /// The brackets and all between.
     pub span: Span,
 }

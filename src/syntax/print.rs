@@ -262,7 +262,11 @@ impl Display for Address<'_> {
         for operand in &self.rest {
             write!(f, ", {operand}")?;
         }
-        f.write_str("]")
+        f.write_str("]")?;
+        match &self.suffix {
+            Some(suffix) => write!(f, ".{}", suffix.text),
+            None => Ok(()),
+        }
     }
 }
 

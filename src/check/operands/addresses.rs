@@ -316,6 +316,20 @@ impl Resolver<'_, '_> {
                 format!("an address of `{}` has one part", self.mnemonic()),
             ));
         }
+        if let Some(suffix) = address.suffix
+            && !(suffix.text == "unified"
+                && matches!(self.mnemonic(), "ld" | "ldu")
+                && matches!(self.space(), Space::Generic | Space::Global))
+        {
+            return Err(Diagnostic::error(
+                suffix.span,
+                format!(
+                    "`.{}` cannot stand behind this address of `{}`",
+                    suffix.text,
+                    self.mnemonic()
+                ),
+            ));
+        }
         if self.space() == Space::Generic {
             available(
                 &*self.context,

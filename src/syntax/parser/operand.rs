@@ -93,10 +93,12 @@ impl<'s> Parser<'s> {
             rest = self.list(Self::operand)?;
         }
         self.expect(Kind::RBracket, "`]`")?;
+        let suffix = self.at(Kind::Word).then(|| self.take_word());
         Ok(Address {
             base,
             rest,
             indexed: false,
+            suffix,
             span: self.span_from(start),
         })
     }
@@ -115,6 +117,7 @@ impl<'s> Parser<'s> {
             base,
             rest: Vec::new(),
             indexed: true,
+            suffix: None,
             span: self.span_from(start),
         })
     }

@@ -378,7 +378,8 @@ fn one<'s>(
         let known = &checker.variables[earlier.index()];
         let ours = linkage == Linkage::Extern;
         let theirs = known.linkage == Linkage::Extern;
-        let same = known.space == space && ty == spec.ty && array != dims.is_empty();
+        let sizes = known.size == size || known.size == 0 || size == 0;
+        let same = known.space == space && ty == spec.ty && array != dims.is_empty() && sizes;
         let resolves = ours && theirs || ours != theirs && linkage != Linkage::None;
         let resolves = resolves && known.linkage != Linkage::None;
         if (ours || theirs) && !(same && resolves) {

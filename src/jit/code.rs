@@ -4,7 +4,7 @@ use super::engine::{self, Compiled};
 use super::host::{self, Host};
 use super::{CompileError, Misuse, Settings};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
-use crate::lower::context::{self, Context, Extent, FaultRecord};
+use crate::lower::context::{self, Context, Extent, FaultRecord, Start};
 use crate::machine::{Fault, FaultKind, Launch, Scratch};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, Root};
@@ -213,10 +213,10 @@ fn size(what: &'static str, wanted: u64, given: usize) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// The allocation that a sum of parameters points to; empty if none.
-fn resolve_root(inner: &Inner, root: &Root, launch: &Launch<'_>) -> Extent {
+/// Where a sum of parameters points: where the first that points to memory does.
+fn resolve_root(inner: &Inner, root: &Root, launch: &Launch<'_>) -> Start {
     let Root::Params(offsets) = root else {
-        return Extent::default();
+        return Start::default();
     };
     let width = if inner.module.address_bits == 32 {
         4
@@ -230,7 +230,7 @@ fn resolve_root(inner: &Inner, root: &Root, launch: &Launch<'_>) -> Extent {
             let bytes = launch.params.get(offset..offset + width)?;
             let mut value = [0; 8];
             value[..width].copy_from_slice(bytes);
-            host::region(launch.map, u64::from_le_bytes(value))
+            host::start(launch.map, u64::from_le_bytes(value))
         })
         .unwrap_or_default()
 }
@@ -359,7 +359,7 @@ impl<'a> Entry<'a> {
         &self,
         scratch: &Scratch,
         block: [u32; 3],
-        roots: &[Extent],
+        roots: &[Start],
         answers: &mut [Extent],
         enter: impl FnOnce(*mut Context) -> u32,
     ) -> Result<u32, Fault> {
@@ -444,7 +444,7 @@ fn stack_pointer() -> usize {
 #[derive(Debug)]
 pub struct Prepared<'a> {
     entry: Entry<'a>,
-    roots: Vec<Extent>,
+    roots: Vec<Start>,
     /// Tables of last answers that no worker uses now.
     tables: Mutex<Vec<Vec<Extent>>>,
 }

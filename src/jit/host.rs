@@ -4,7 +4,7 @@ use super::code::Inner;
 use crate::ir::control::CallType;
 use crate::ir::memory::Space;
 use crate::ir::{FunctionKind, Module};
-use crate::lower::context::{Context, Extent, NO_SLOT};
+use crate::lower::context::{Context, Extent, NO_SLOT, Start};
 use crate::lower::{Cause, Parameter};
 use crate::machine::memory::Window;
 use crate::machine::{
@@ -201,10 +201,21 @@ fn extent(base: u64, len: u64, writable: bool, delta: u64) -> Extent {
     }
 }
 
-/// The region of global memory that holds an address.
-pub(super) fn region(map: &AddressMap, address: u64) -> Option<Extent> {
+/// What may be reached from a pointer on; `None` if it does not point to memory.
+pub(super) fn start(map: &AddressMap, address: u64) -> Option<Start> {
     let region = map.region(address)?;
-    Some(extent(region.base, region.len, region.writable, 0))
+    let after = region.len - (address - region.base);
+    let mut start = Start {
+        address,
+        ..Start::default()
+    };
+    for (shift, (read, write)) in start.read.iter_mut().zip(&mut start.write).enumerate() {
+        if address.is_multiple_of(1 << shift) {
+            *read = after >> shift;
+            *write = if region.writable { *read } else { 0 };
+        }
+    }
+    Some(start)
 }
 
 /// The window or region that holds a generic or global address and stays as it is as long as the CTA runs.
@@ -216,7 +227,10 @@ fn neighbourhood(host: &Host<'_>, context: &Context, space: Space, address: u64)
     };
     let view = host.view(context);
     let (found, writable) = match space {
-        Space::Generic | Space::Global => return region(host.launch.map, address),
+        Space::Generic | Space::Global => {
+            let region = host.launch.map.region(address)?;
+            return Some(extent(region.base, region.len, region.writable, 0));
+        }
         Space::Shared => (view.shared, true),
         // Frames come and go, but for the kernel's own.
         Space::Local => (

@@ -27,6 +27,22 @@ pub struct Extent {
     pub delta: u64,
 }
 
+/// Alignments of accesses: 1, 2, 4 and so on up to 32.
+pub const ALIGNMENTS: usize = 6;
+
+/// Where a pointer among the kernel's parameters points. Distances are counted from the pointer itself: most addresses
+/// are it and a multiple of something, and what that is need not be found out by subtraction.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start {
+    /// The pointer.
+    pub address: u64,
+    /// For each alignment how many pieces of that size may be read from the pointer on; none if it is not so aligned.
+    pub read: [u64; ALIGNMENTS],
+    /// How many may be written.
+    pub write: [u64; ALIGNMENTS],
+}
+
 /// What an indirect call needs to know of a function.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +88,7 @@ pub struct Context {
     /// Functions by index, for indirect calls.
     pub functions: *const Entry,
     /// Where the kernel's pointers point.
-    pub roots: *const Extent,
+    pub roots: *const Start,
     /// Last answers to accesses of unknown origin.
     pub answers: *mut Extent,
     /// Bytes of the parameters.

@@ -2,10 +2,10 @@
 //!
 //! A check compares the distance from the start of an extent with its length, both in units of the access's alignment:
 //! rotating the distance right by log2 of the alignment makes a misaligned one larger than any length. Extents begin at
-//! multiples of 256. Where the comparison fails, the host judges, and the access goes on or faults.
+//! aligned addresses. Where the comparison fails, the host judges, and the access goes on or faults.
 
 use super::abi;
-use super::context::{Field, NO_SLOT};
+use super::context::{Extent, Field, NO_SLOT, Start};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
 use super::site::{Cause, Parameter};
@@ -66,6 +66,15 @@ struct Check<'a> {
     /// Bytes, a multiple of the alignment.
     bytes: u64,
     align: u32,
+}
+
+/// Which addresses are good without asking.
+struct Bounds {
+    /// Distances are counted from here; `None` is 0.
+    start: Option<Value>,
+    /// How many pieces of the size of the alignment follow.
+    pieces: Value,
+    translation: Translation,
 }
 
 /// How addresses in an extent become host pointers.
@@ -445,7 +454,11 @@ impl Lower<'_, '_> {
         if !self.options.checked {
             return self.unchecked(check);
         }
-        let (start, len, translation) = self.extent(&check);
+        let Bounds {
+            start,
+            pieces,
+            translation,
+        } = self.bounds(&check);
         let distance = match start {
             Some(start) => self.b.ins().isub(check.base, start),
             None => check.base,
@@ -459,7 +472,7 @@ impl Lower<'_, '_> {
                 self.b.ins().rotr(distance, shift)
             }
         };
-        let mut limit = self.emit().shr_k(len, shift);
+        let mut limit = pieces;
         let units = check.bytes >> shift;
         if units > 1 {
             limit = self.emit().add_k(limit, 1u64.wrapping_sub(units));
@@ -494,23 +507,29 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Where addresses of an access are good without asking: start (`None`: 0), bytes, how to get at them.
-    fn extent(&mut self, check: &Check<'_>) -> (Option<Value>, Value, Translation) {
+    fn bounds(&mut self, check: &Check<'_>) -> Bounds {
+        let shift = check.align.ilog2();
         match (check.space, check.root) {
             (Space::Shared | Space::Local | Space::Const | Space::Param, _) => {
                 let (len, pointer) = self.window(check.space, check.write);
-                (None, len, Translation::Add(pointer))
+                Bounds {
+                    start: None,
+                    pieces: self.emit().shr_k(len, shift),
+                    translation: Translation::Add(pointer),
+                }
             }
             (Space::Global | Space::Generic, Some(Root::Variable(id)))
                 if self.is_aligned(*id, check.align) =>
             {
                 let variable = &self.module.variables[id.index()];
                 let globals = self.uniform(Field::GLOBALS);
-                let start = self.emit().add_k(globals, variable.offset);
-                let len = self.k(I64, variable.size);
-                (Some(start), len, self.translate_host(check.space))
+                Bounds {
+                    start: Some(self.emit().add_k(globals, variable.offset)),
+                    pieces: self.k(I64, variable.size >> shift),
+                    translation: self.translate_host(check.space),
+                }
             }
-            (Space::Global | Space::Generic, Some(root @ Root::Params(_))) => {
+            (Space::Global | Space::Generic, Some(root @ Root::Params(offsets))) => {
                 let index = match self.roots.iter().position(|r| r == root) {
                     Some(index) => index,
                     None => {
@@ -520,43 +539,64 @@ impl Lower<'_, '_> {
                 };
                 let table = self.uniform(Field::ROOTS);
                 let mut load = |offset: usize| {
-                    let offset = (index * size_of::<super::context::Extent>() + offset) as i32;
+                    let offset = (index * size_of::<Start>() + offset) as i32;
                     self.b.ins().load(I64, constant_memory(), table, offset)
                 };
-                let start = load(offset_of!(super::context::Extent, base));
-                let len = load(extent_len(check.write));
-                let translation = match check.space {
-                    Space::Generic => Translation::Add(self.k(I64, 0)),
-                    Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
-                        Translation::Host
-                    }
+                let counts = if check.write {
+                    offset_of!(Start, write)
+                } else {
+                    offset_of!(Start, read)
                 };
-                (Some(start), len, translation)
+                let pieces = load(counts + 8 * shift as usize);
+                let start = match offsets[..] {
+                    // Read as the kernel itself reads it, so that `pointer + distance - pointer` is seen through.
+                    [offset] if self.module.address_bits == 64 => {
+                        let params = self.home(Home::Params, offset);
+                        let flags = constant_memory();
+                        self.b.ins().load(I64, flags, params.base, params.offset)
+                    }
+                    _ => load(offset_of!(Start, address)),
+                };
+                Bounds {
+                    start: Some(start),
+                    pieces,
+                    translation: self.translate_host(check.space),
+                }
             }
             (Space::Generic, Some(Root::Window(space))) => {
                 let (len, pointer) = self.window(*space, check.write);
                 let start = window::base(*space, self.module.address_bits).unwrap_or(0);
                 let delta = self.emit().add_k(pointer, start.wrapping_neg());
-                (Some(self.k(I64, start)), len, Translation::Add(delta))
+                Bounds {
+                    start: Some(self.k(I64, start)),
+                    pieces: self.emit().shr_k(len, shift),
+                    translation: Translation::Add(delta),
+                }
             }
             (Space::Global | Space::Generic, _) => {
                 let slot = check.slot.unwrap_or(0);
                 let table = self.uniform(Field::ANSWERS);
                 let mut load = |offset: usize| {
-                    let offset = slot as usize * size_of::<super::context::Extent>() + offset;
+                    let offset = slot as usize * size_of::<Extent>() + offset;
                     self.b.ins().load(I64, trusted(), table, offset as i32)
                 };
-                let start = load(offset_of!(super::context::Extent, base));
-                let len = load(extent_len(check.write));
+                let start = load(offset_of!(Extent, base));
+                let len = load(if check.write {
+                    offset_of!(Extent, write)
+                } else {
+                    offset_of!(Extent, read)
+                });
                 let translation = match check.space {
-                    Space::Generic => {
-                        Translation::Add(load(offset_of!(super::context::Extent, delta)))
-                    }
+                    Space::Generic => Translation::Add(load(offset_of!(Extent, delta))),
                     Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
                         Translation::Host
                     }
                 };
-                (Some(start), len, translation)
+                Bounds {
+                    start: Some(start),
+                    pieces: self.emit().shr_k(len, shift),
+                    translation,
+                }
             }
         }
     }
@@ -819,14 +859,5 @@ fn int_type(bytes: u8) -> Type {
         2 => I16,
         4 => I32,
         _ => I64,
-    }
-}
-
-/// Where an [`Extent`](super::context::Extent) says how many bytes may be read or written.
-fn extent_len(write: bool) -> usize {
-    if write {
-        offset_of!(super::context::Extent, write)
-    } else {
-        offset_of!(super::context::Extent, read)
     }
 }

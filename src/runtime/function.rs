@@ -6,11 +6,12 @@ use super::cancel::Cancel;
 use super::engine::EngineKind;
 use super::instance::Instance;
 use super::module::Parameter;
-use super::value::{Args, Results, bytes};
+use super::value::{Args, Layout, Results, with_bytes};
 use crate::error::Error;
 use crate::ir::{self, FuncId};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A device function of an [`Instance`], which it keeps alive, called with values of any type. Cloning it is cheap;
@@ -85,7 +86,7 @@ impl AnyFunction {
         let ir = self.ir();
         let device = self.instance.device();
         let args = marshal(self.instance.ir(), ir, device, args.as_ref())?;
-        let mut results = bytes(ir.return_bytes);
+        let mut results = vec![0; ir.return_bytes as usize];
         call(&self.instance, self.id, &self.options, &args, &mut results)?;
         Ok(ir
             .returns
@@ -99,6 +100,7 @@ impl AnyFunction {
 /// Cloning it is cheap; several threads may call it at once.
 pub struct Function<A, R> {
     any: AnyFunction,
+    layout: Arc<Layout>,
     types: PhantomData<fn(A) -> R>,
 }
 
@@ -106,6 +108,7 @@ impl<A, R> Clone for Function<A, R> {
     fn clone(&self) -> Self {
         Function {
             any: self.any.clone(),
+            layout: Arc::clone(&self.layout),
             types: PhantomData,
         }
     }
@@ -121,6 +124,7 @@ impl<A: Args, R: Results> Function<A, R> {
     /// The types have been checked.
     pub(super) fn new(any: AnyFunction) -> Self {
         Function {
+            layout: Arc::new(Layout::of(any.ir())),
             any,
             types: PhantomData,
         }
@@ -173,17 +177,18 @@ impl<A: Args, R: Results> Function<A, R> {
     /// # Errors
     /// [`Error::Fault`] for what it did wrong.
     pub fn call(&self, args: A) -> Result<R, Error> {
-        let ir = self.any.ir();
-        let mut params = bytes(ir.param_bytes);
-        args.store(&mut params, &ir.params);
-        let mut results = bytes(ir.return_bytes);
-        call(
-            &self.any.instance,
-            self.any.id,
-            &self.any.options,
-            &params,
-            &mut results,
-        )?;
-        Ok(R::load(&results, &ir.returns))
+        let AnyFunction {
+            instance,
+            id,
+            options,
+        } = &self.any;
+        let layout = &*self.layout;
+        with_bytes(layout.param_bytes, |params| {
+            args.store(params, &layout.params);
+            with_bytes(layout.result_bytes, |results| {
+                call(instance, *id, options, params, results)?;
+                Ok(R::load(results, &layout.results))
+            })
+        })
     }
 }

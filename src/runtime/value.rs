@@ -5,7 +5,7 @@ use super::module::Parameter;
 use crate::error::{Error, Usage};
 use crate::ir;
 use bytemuck::Pod;
-use smallvec::SmallVec;
+use std::ops::Range;
 
 /// What kind of value, how large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +88,11 @@ macro_rules! scalars {
                     name: concat!("`", stringify!($ty), "`"),
                 };
                 type Native = $ty;
+                #[inline]
                 fn store(self, place: &mut [u8]) {
                     place.copy_from_slice(&self.to_le_bytes());
                 }
+                #[inline]
                 fn load(place: &[u8]) -> Self {
                     let mut bytes = [0; size_of::<$ty>()];
                     bytes.copy_from_slice(place);
@@ -150,7 +152,7 @@ pub trait Args: sealed::Sealed + 'static {
     #[doc(hidden)]
     type Pointer<R: Results>: Copy;
     #[doc(hidden)]
-    fn store(self, buffer: &mut [u8], params: &[ir::Param]);
+    fn store(self, buffer: &mut [u8], places: &[Range<usize>]);
 }
 
 /// The results of a [`Function`](super::Function): `()`, a [`Value`], or a tuple of them.
@@ -161,14 +163,15 @@ pub trait Results: Sized + 'static {
     #[doc(hidden)]
     type Native;
     #[doc(hidden)]
-    fn load(buffer: &[u8], params: &[ir::Param]) -> Self;
+    fn load(buffer: &[u8], places: &[Range<usize>]) -> Self;
 }
 
 impl<V: Value> Results for V {
     const SHAPES: &'static [Shape] = &[V::SHAPE];
     type Native = V::Native;
-    fn load(buffer: &[u8], params: &[ir::Param]) -> Self {
-        V::load(&buffer[range(&params[0])])
+    #[inline]
+    fn load(buffer: &[u8], places: &[Range<usize>]) -> Self {
+        V::load(&buffer[places[0].clone()])
     }
 }
 
@@ -176,12 +179,12 @@ impl sealed::Sealed for () {}
 impl Args for () {
     const SHAPES: &'static [Shape] = &[];
     type Pointer<Given: Results> = unsafe extern "C" fn() -> Given::Native;
-    fn store(self, _buffer: &mut [u8], _params: &[ir::Param]) {}
+    fn store(self, _buffer: &mut [u8], _places: &[Range<usize>]) {}
 }
 impl Results for () {
     const SHAPES: &'static [Shape] = &[];
     type Native = ();
-    fn load(_buffer: &[u8], _params: &[ir::Param]) -> Self {}
+    fn load(_buffer: &[u8], _places: &[Range<usize>]) -> Self {}
 }
 
 macro_rules! tuples {
@@ -190,15 +193,17 @@ macro_rules! tuples {
         impl<$($name: Value),*> Args for ($($name,)*) {
             const SHAPES: &'static [Shape] = &[$($name::SHAPE),*];
             type Pointer<Given: Results> = unsafe extern "C" fn($($name::Native),*) -> Given::Native;
-            fn store(self, buffer: &mut [u8], params: &[ir::Param]) {
-                $(self.$index.store(&mut buffer[range(&params[$index])]);)*
+            #[inline]
+            fn store(self, buffer: &mut [u8], places: &[Range<usize>]) {
+                $(self.$index.store(&mut buffer[places[$index].clone()]);)*
             }
         }
         impl<$($name: Value),*> Results for ($($name,)*) {
             const SHAPES: &'static [Shape] = &[$($name::SHAPE),*];
             type Native = ();
-            fn load(buffer: &[u8], params: &[ir::Param]) -> Self {
-                ($($name::load(&buffer[range(&params[$index])]),)*)
+            #[inline]
+            fn load(buffer: &[u8], places: &[Range<usize>]) -> Self {
+                ($($name::load(&buffer[places[$index].clone()]),)*)
             }
         }
     };
@@ -216,9 +221,39 @@ tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
 tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
 tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
 
-fn range(param: &ir::Param) -> std::ops::Range<usize> {
-    let start = param.offset as usize;
-    start..start + param.ty.size as usize
+/// Where the parameters and results of a function lie in their buffers.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub params: Box<[Range<usize>]>,
+    pub param_bytes: usize,
+    pub results: Box<[Range<usize>]>,
+    pub result_bytes: usize,
+}
+
+impl Layout {
+    pub(super) fn of(function: &ir::Function) -> Self {
+        let places = |params: &[ir::Param]| {
+            let place = |p: &ir::Param| p.offset as usize..p.offset as usize + p.ty.size as usize;
+            params.iter().map(place).collect()
+        };
+        Layout {
+            params: places(&function.params),
+            param_bytes: function.param_bytes as usize,
+            results: places(&function.returns),
+            result_bytes: function.return_bytes as usize,
+        }
+    }
+}
+
+/// Runs `f` with zeroed bytes, which lie on the stack if they are few.
+#[inline]
+pub(super) fn with_bytes<T>(len: usize, f: impl FnOnce(&mut [u8]) -> T) -> T {
+    const FEW: usize = 64;
+    if len <= FEW {
+        f(&mut [0; FEW][..len])
+    } else {
+        f(&mut vec![0; len])
+    }
 }
 
 /// Whether `shapes` fit `params`.
@@ -291,9 +326,4 @@ pub(super) fn describe(callee: &ir::Function) -> String {
         ir::FunctionKind::Device => "function",
     };
     format!("{what} `{}`", callee.name)
-}
-
-/// Zeroed bytes, on the stack if they are few.
-pub(super) fn bytes(len: u32) -> SmallVec<[u8; 64]> {
-    SmallVec::from_elem(0, len as usize)
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Missing, Unsupported};
 use crate::ir::control::Callee;
-use crate::ir::memory::{Base, Space, Var};
+use crate::ir::memory::Space;
 use crate::ir::{self, FuncId, Kind, RelocationTarget};
 
 /// Facts about a function and all that it may call.
@@ -87,8 +87,8 @@ impl Facts {
 
     fn visit(&mut self, kind: &Kind, todo: &mut Vec<FuncId>, any_target: &mut bool) {
         match kind {
-            Kind::Load(load) => self.access(load.space, load.addr.base),
-            Kind::Store(store) => self.access(store.space, store.addr.base),
+            Kind::Load(load) => self.access(load.space),
+            Kind::Store(store) => self.access(store.space),
             Kind::FunctionAddress { function, .. } => todo.push(*function),
             Kind::Call(call) => {
                 self.calls = true;
@@ -105,12 +105,11 @@ impl Facts {
         }
     }
 
-    fn access(&mut self, space: Space, base: Base) {
+    fn access(&mut self, space: Space) {
         self.global_memory |= match space {
             Space::Generic | Space::Global => true,
             Space::Shared | Space::Local | Space::Const | Space::Param => false,
         };
-        self.global_memory |= matches!(base, Base::Var(Var::Module(_)));
     }
 }
 
@@ -124,4 +123,84 @@ fn functions_in_initialisers(module: &ir::Module) -> impl Iterator<Item = FuncId
             RelocationTarget::Function(f) => Some(f),
             RelocationTarget::Variable(_) => None,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Facts;
+    use crate::diag::Source;
+
+    const TEXT: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.func leaf(.reg .u32 a) { .reg .u32 b; add.u32 b, a, 1; ret; }
+.func waits() { bar.sync 0; ret; }
+.global .u64 table[2] = {leaf, waits};
+
+.func straight(.reg .u32 a)
+{
+    .reg .pred p;
+    setp.eq.u32 p, a, 0;
+    @p bra end;
+    add.u32 a, a, 1;
+end:
+    ret;
+}
+
+.func loops(.reg .u32 a)
+{
+again:
+    bra again;
+}
+
+.func calls(.reg .u32 a) { call leaf, (a); ret; }
+.func waits_in_turn() { call waits; ret; }
+.func reads(.reg .u64 p) { .reg .u32 r; ld.u32 r, [p]; ret; }
+.func keeps() { .shared .u32 s; st.shared.u32 [s], 1; ret; }
+
+.func through_table()
+{
+    .reg .u64 f;
+    ld.global.u64 f, [table];
+again: .callprototype _ ();
+    call f, again;
+    ret;
+}
+";
+
+    fn facts(name: &str) -> Facts {
+        let module = crate::check::parse_and_check(Source::new("facts.ptx", TEXT))
+            .unwrap_or_else(|e| panic!("{e}"));
+        Facts::of(&module, module.function(name).unwrap())
+    }
+
+    #[test]
+    fn time_is_bounded_without_loops_and_calls() {
+        let bounded = ["leaf", "straight", "reads", "keeps"].map(|f| facts(f).unbounded);
+        assert_eq!(bounded, [false; 4]);
+        assert!(facts("loops").unbounded && !facts("loops").calls);
+        assert!(facts("calls").unbounded && facts("calls").calls);
+    }
+
+    #[test]
+    fn global_memory_is_what_generic_addresses_reach_too() {
+        assert!(facts("reads").global_memory);
+        assert!(facts("through_table").global_memory);
+        assert!(!facts("straight").global_memory && !facts("keeps").global_memory);
+    }
+
+    #[test]
+    fn what_is_lacking_is_found_through_calls_and_tables() {
+        assert_eq!(facts("calls").unsupported, None);
+        for name in ["waits", "waits_in_turn", "through_table"] {
+            let unsupported = facts(name).unsupported.unwrap();
+            assert_eq!(unsupported.wanted_by, format!("function `{name}`"));
+            let [missing] = &unsupported.missing[..] else {
+                panic!("{unsupported}")
+            };
+            assert!(missing.what.starts_with("bar"), "{missing}");
+            assert_eq!(missing.at.as_ref().unwrap().1.line, 6);
+        }
+    }
 }

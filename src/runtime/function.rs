@@ -6,7 +6,7 @@ use super::cancel::Cancel;
 use super::engine::EngineKind;
 use super::instance::Instance;
 use super::module::Parameter;
-use super::value::{Args, Layout, Results, with_bytes};
+use super::value::{Args, Layout, Results, Shape, ShapeKind, with_bytes};
 use crate::error::Error;
 use crate::ir::{self, FuncId};
 use std::fmt;
@@ -156,19 +156,31 @@ impl<A: Args, R: Results> Function<A, R> {
         &self.any
     }
 
-    /// Its native code, for the quickest calls: `unsafe extern "C" fn` of the types of its parameters and result
-    /// ([`Address`](super::Address)es as `u64`). `None` if it may fault, run without end or look at the machine (special
-    /// registers, module variables, shared or local memory), has parameters that are structures or several results, or
-    /// native code cannot be had.
+    /// Its native code, for the quickest calls: `unsafe extern "C" fn` of the types of its parameters and result, with
+    /// `f32`, `f64` and [`Address`](super::Address)es as the unsigned integers of their bits.
+    ///
+    /// `None` if it may fault, run without end or look at the machine (special registers, module variables, shared or
+    /// local memory); if a parameter is a structure; if it has several results, or one of less than 32 bits; or if there is
+    /// no native code.
     ///
     /// # Safety
     /// Calling it is safe as long as a handle of the program lives, of this function for instance; there is nothing to
     /// tell when it no longer does.
     pub fn pointer(&self) -> Option<A::Pointer<R>> {
-        let any = &self.any;
-        let pointer = any.instance.program().native().ok()?.pointer(any.id)?;
+        let AnyFunction { instance, id, .. } = &self.any;
+        // Native code leaves open what lies above a narrow result, and C does not.
+        let narrow = |shape: &Shape| match shape.kind {
+            ShapeKind::Address => instance.ir().address_bits < 64,
+            ShapeKind::Integer | ShapeKind::Float | ShapeKind::Bytes => shape.size < 4,
+        };
+        let structure = |shape: &Shape| shape.kind == ShapeKind::Bytes;
+        if A::SHAPES.iter().chain(R::SHAPES).any(structure) || R::SHAPES.iter().any(narrow) {
+            return None;
+        }
+        let pointer = instance.program().made()?.pointer(*id)?;
         const { assert!(size_of::<A::Pointer<R>>() == size_of::<*const u8>()) };
-        // SAFETY: `A::Pointer` is the type of a function pointer, and the types were checked against the function's.
+        // SAFETY: `A::Pointer` is the type of a function pointer. Native code takes and gives integers in general registers,
+        // as `A` and `R` describe them, whose sizes were checked against the function's.
         Some(unsafe { std::mem::transmute_copy::<*const u8, A::Pointer<R>>(&pointer) })
     }
 

@@ -78,7 +78,7 @@ pub trait Value: sealed::Sealed + Copy + 'static {
 }
 
 macro_rules! scalars {
-    ($kind:ident: $($ty:ident)*) => {
+    ($kind:ident: $($ty:ident as $native:ident)*) => {
         $(
             impl sealed::Sealed for $ty {}
             impl Value for $ty {
@@ -87,7 +87,7 @@ macro_rules! scalars {
                     size: size_of::<$ty>(),
                     name: concat!("`", stringify!($ty), "`"),
                 };
-                type Native = $ty;
+                type Native = $native;
                 #[inline]
                 fn store(self, place: &mut [u8]) {
                     place.copy_from_slice(&self.to_le_bytes());
@@ -102,8 +102,8 @@ macro_rules! scalars {
         )*
     };
 }
-scalars!(Integer: u8 i8 u16 i16 u32 i32 u64 i64);
-scalars!(Float: f32 f64);
+scalars!(Integer: u8 as u8 i8 as i8 u16 as u16 i16 as i16 u32 as u32 i32 as i32 u64 as u64 i64 as i64);
+scalars!(Float: f32 as u32 f64 as u64);
 
 impl sealed::Sealed for Address {}
 impl Value for Address {

@@ -281,6 +281,11 @@ fn mov(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Comp
             pack(out, *low, RegClass::B64, elem, lows);
             pack(out, *high, RegClass::B64, elem, highs);
         }
+        // An address plus an index.
+        (Arg::Quad(Operand::Reg(low), Operand::Reg(high)), Arg::Src(value, _)) => {
+            out.emit(copy(RegClass::B64, *low, *value));
+            out.emit(copy(RegClass::B64, *high, Operand::Imm(0)));
+        }
         (
             Arg::Quad(Operand::Reg(low), Operand::Reg(high)),
             Arg::AddressOf(_) | Arg::Function(_),

@@ -44,6 +44,9 @@ impl Resolver<'_, '_> {
             }
             return self.destination(operand, ty, Fit::Exact);
         };
+        if let ([only], TyKind::Bits, false) = (&elements[..], ty.kind, vector) {
+            return self.destination(only, ty, Fit::Exact);
+        }
         let element = if vector {
             self.check_length(span, elements.len())?;
             ty
@@ -74,6 +77,9 @@ impl Resolver<'_, '_> {
         match operand {
             Operand::Vector(elements, _) => {
                 self.only_one_vector(span)?;
+                if let ([only], TyKind::Bits) = (&elements[..], ty.kind) {
+                    return self.mov_element(only, ty);
+                }
                 let element = self.element_type(span, ty, elements.len())?;
                 let elements = elements
                     .iter()
@@ -126,7 +132,9 @@ impl Resolver<'_, '_> {
                 }
                 Ok(Arg::Vector(sources(&elements, decl.bits)))
             }
-            Named::Special(special, element) => self.read_special(span, special, element, ty),
+            Named::Special(special, element) => {
+                self.read_special(span, special, element, ty, Fit::Exact)
+            }
             Named::Symbol(Symbol::Function(function)) => Ok(Arg::Function(function)),
             Named::Symbol(Symbol::Var { .. }) => {
                 self.mov_address(&Expr::Name { name, suffix: None }, false, ty)
@@ -171,7 +179,7 @@ impl Resolver<'_, '_> {
         let Named::Special(special, element) = self.name(*name, *suffix)? else {
             return Err(unexpected(operand));
         };
-        match self.read_special(operand.span(), special, element, ty)? {
+        match self.read_special(operand.span(), special, element, ty, Fit::Exact)? {
             Arg::Special(special) => {
                 let class = ty.class().unwrap_or(RegClass::B64);
                 let dst = self.context.fresh(class);
@@ -190,14 +198,16 @@ impl Resolver<'_, '_> {
         special: SpecialName,
         element: Option<u8>,
         ty: Ty,
+        fit: Fit,
     ) -> Result<Arg, Diagnostic> {
         let kind_fits = match ty.kind {
             TyKind::Pred => special.bits == 1,
             TyKind::Bits | TyKind::Unsigned | TyKind::Signed => special.bits > 1,
             TyKind::Float | TyKind::PackedInt { .. } => false,
         };
-        let width_fits =
-            ty.bits == special.bits || (special.narrow && ty.bits >= 16 && ty.bits < special.bits);
+        let width_fits = ty.bits == special.bits
+            || (fit == Fit::Wider && ty.bits < special.bits)
+            || (special.narrow && ty.bits >= 16 && ty.bits < special.bits);
         if !kind_fits || !width_fits {
             return Err(Diagnostic::error(
                 span,
@@ -252,7 +262,7 @@ impl Resolver<'_, '_> {
                 };
                 self.check_length(span, 4)?;
                 let elements = (0..4)
-                    .map(|index| self.read_special(span, special, Some(index), ty))
+                    .map(|index| self.read_special(span, special, Some(index), ty, Fit::Exact))
                     .collect::<Result<_, _>>()?;
                 Ok(Arg::Vector(elements))
             }

@@ -178,7 +178,7 @@ impl Resolver<'_, '_> {
             && self.context.lookup(name.text).is_none()
             && let Named::Special(special, element) = self.name(*name, *suffix)?
         {
-            return self.read_special(operand.span(), special, element, ty);
+            return self.read_special(operand.span(), special, element, ty, Fit::Wider);
         }
         self.source(operand, ty, Fit::Wider, TypeOf::Fixed(ty))
     }
@@ -194,7 +194,7 @@ impl Resolver<'_, '_> {
         };
         if !is_name(expr) {
             // An integer, whatever the width.
-            return self.constant(expr, Ty::U64);
+            return self.source(operand, Ty::U64, Fit::Exact, TypeOf::Address);
         }
         let register = self.register(operand)?;
         let ok = matches!(register.ty.bits, 32 | 64)

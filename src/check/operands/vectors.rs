@@ -173,7 +173,7 @@ impl Resolver<'_, '_> {
         }
         let bits = u32::try_from(count)
             .ok()
-            .filter(|n| matches!(n, 1 | 2 | 4))
+            .filter(|n| matches!(n, 2 | 4))
             .map_or(0, |n| ty.bits / n);
         if RegClass::of_bits(bits).is_none() {
             return Err(Diagnostic::error(

@@ -76,6 +76,13 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) spans: Vec<Span>,
 }
 
+/// A guard's value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Permit {
+    cond: Value,
+    negated: bool,
+}
+
 /// Pointers that came as arguments.
 #[derive(Default)]
 pub(super) struct Pointers {
@@ -294,9 +301,10 @@ impl<'a, 'f> Lower<'a, 'f> {
         match &inst.kind {
             Kind::Pure(pure) => {
                 let results = self.pure(pure);
+                let permit = self.permit(inst.guard);
                 for (dst, value) in pure.dsts.iter().zip(results) {
                     if let Some(dst) = dst {
-                        self.set_guarded(inst.guard, (*dst).into(), value);
+                        self.set_guarded(permit, (*dst).into(), value);
                     }
                 }
             }
@@ -561,19 +569,26 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.undo.push((name, old));
     }
 
+    /// A guard as it is now: an instruction may write the predicate that guards it.
+    pub(super) fn permit(&mut self, guard: Option<Guard>) -> Option<Permit> {
+        guard.map(|guard| Permit {
+            cond: self.value(guard.reg.into()),
+            negated: guard.negated,
+        })
+    }
+
     /// Sets a name where the guard lets it through. Only for values that may be computed without.
-    pub(super) fn set_guarded(&mut self, guard: Option<Guard>, name: Name, value: Value) {
-        let value = match guard {
+    pub(super) fn set_guarded(&mut self, permit: Option<Permit>, name: Name, value: Value) {
+        let value = match permit {
             None => value,
-            Some(guard) => {
-                let cond = self.value(guard.reg.into());
+            Some(permit) => {
                 let old = self.value(name);
-                let (yes, no) = if guard.negated {
+                let (yes, no) = if permit.negated {
                     (old, value)
                 } else {
                     (value, old)
                 };
-                self.b.ins().select(cond, yes, no)
+                self.b.ins().select(permit.cond, yes, no)
             }
         };
         self.set(name, value);
@@ -582,7 +597,8 @@ impl<'a, 'f> Lower<'a, 'f> {
     fn set_resized(&mut self, guard: Option<Guard>, dst: Reg, value: Value) {
         let ty = clif_type(self.function.class(dst));
         let value = self.emit().resize(value, ty, false);
-        self.set_guarded(guard, dst.into(), value);
+        let permit = self.permit(guard);
+        self.set_guarded(permit, dst.into(), value);
     }
 
     /// The value of an operand, of which the low bits count.

@@ -151,7 +151,8 @@ impl Lower<'_, '_> {
             Place::Name(name) => {
                 if let Some(&src) = store.srcs.first() {
                     let value = self.operand(src, class);
-                    self.set_guarded(inst.guard, name, value);
+                    let permit = self.permit(inst.guard);
+                    self.set_guarded(permit, name, value);
                 }
             }
             Place::Fixed(home, offset) => self.guarded(inst, |l| {
@@ -179,7 +180,8 @@ impl Lower<'_, '_> {
         if let Some(dst) = load.dsts[index] {
             let ty = clif_type(self.function.class(dst));
             let value = self.emit().resize(value, ty, load.signed);
-            self.set_guarded(guard, dst.into(), value);
+            let permit = self.permit(guard);
+            self.set_guarded(permit, dst.into(), value);
         }
     }
 

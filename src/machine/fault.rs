@@ -145,6 +145,12 @@ impl Fault {
     /// Sets the address of the access, its size in bytes, and what of `view` lies nearest.
     #[must_use]
     pub fn accessing(mut self, view: &View<'_>, space: Space, address: u64, bytes: u32) -> Self {
+        // As the view itself takes it.
+        let address = if view.address_bits == 32 {
+            address & 0xffff_ffff
+        } else {
+            address
+        };
         self.address = Some((address, bytes));
         self.nearest = view.nearest(space, address);
         self

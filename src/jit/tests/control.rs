@@ -356,3 +356,16 @@ fn what_cannot_be_compiled_leaves_the_rest() {
         assert_eq!(code.prepare(FuncId(2), launch).err(), Some(Misuse::Kind));
     });
 }
+
+#[test]
+fn an_instruction_may_write_the_predicate_that_guards_it() {
+    let body = format!(
+        "{ENTRY} setp.eq.u32 %p1, %r1, 0; @%p1 setp.ne.u32 %p1|%p2, %r1, 0;\n\
+         selp.u32 %r4, 1, 0, %p1; selp.u32 %r5, 2, 0, %p2; add.u32 %r4, %r4, %r5;\n\
+         st.global.u32 [%d3], %r4; ret; }}"
+    );
+    let mut trial = trial(0);
+    trial.block = [2, 1, 1];
+    let outcome = trial.run(&body);
+    assert_eq!([0, 1].map(|i| word(&outcome, i)), [2, 0]);
+}

@@ -425,3 +425,58 @@ fn unchecked_code_reaches_windows_and_memory() {
     assert_eq!(outcome.buffers[0][4..8], 2u32.to_le_bytes());
     assert_eq!(outcome.buffers[0][8..12], 5u32.to_le_bytes());
 }
+
+/// Addresses of 32 bits: memory below 4 GiB is the runtime's to get.
+#[test]
+fn narrow_addresses_wrap_and_are_checked() {
+    use crate::{
+        Device, DeviceConfig, Engine, EngineConfig, EngineKind, Error, Launch, Module, args,
+    };
+    let text = ".version 8.0\n.target sm_50\n.address_size 32\n\
+        .global .align 4 .b32 g[4] = {1, 2, 3, 4}; .shared .align 4 .b8 s[64];\n\
+        .func (.reg .b32 r) get(.reg .b32 p) { ld.u32 r, [p+4]; ret; }\n\
+        .visible .entry k(.param .u32 a, .param .u32 n) {\n\
+        .reg .b32 %r<20>; .local .b32 l[4];\n\
+        ld.param.u32 %r1, [a]; ld.param.u32 %r2, [n]; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r3, 4, %r1;\n\
+        ld.global.u32 %r5, [%r4]; mov.u32 %r6, g; ld.global.u32 %r7, [%r6+8]; add.u32 %r5, %r5, %r7;\n\
+        mov.u32 %r8, s; st.shared.u32 [%r8+8], 5; cvta.shared.u32 %r9, %r8; ld.u32 %r10, [%r9+8];\n\
+        add.u32 %r5, %r5, %r10; mov.u32 %r11, l; st.local.u32 [%r11+4], 1000; cvta.local.u32 %r12, %r11;\n\
+        call (%r13), get, (%r12); add.u32 %r5, %r5, %r13; call (%r14), get, (%r6); add.u32 %r5, %r5, %r14;\n\
+        mov.u32 %r15, get; proto: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n\
+        call (%r16), %r15, (%r1), proto; add.u32 %r5, %r5, %r16;\n\
+        add.u32 %r17, %r4, %r2; st.global.u32 [%r17+0], %r5;\n\
+        sub.u32 %r18, %r17, 64; st.global.u32 [%r18+64], %r5; ret; }\n";
+    let module = Module::parse(text).unwrap_or_else(|e| panic!("{e}"));
+    for (n, expected) in [
+        (0u32, None),
+        (4, Some(FaultKind::OutOfBounds)),
+        (2, Some(FaultKind::Misaligned)),
+        (0u32.wrapping_sub(4), Some(FaultKind::OutOfBounds)),
+        (0u32.wrapping_sub(0x1000_0000), Some(FaultKind::OutOfBounds)),
+    ] {
+        for kind in [EngineKind::Interpreter, EngineKind::Native] {
+            let config = EngineConfig::default().kind(kind).threads(1);
+            let program = Engine::new(config).compile(&module).expect("code");
+            let Ok(device) = Device::new(DeviceConfig::default().address_bits(32)) else {
+                return;
+            };
+            let instance = program.instantiate(&device).expect("an instance");
+            let a = device
+                .alloc_from(&[0u32, 1, 2, 3, 4, 5, 6, 7])
+                .expect("memory");
+            let kernel = instance.kernel("k").expect("the kernel");
+            match kernel.launch(Launch::grid(1).block(8), args![&a, n]) {
+                Ok(_) => {
+                    // a[i] + 3 + 5 + 1000 + 2 + a[1], and the second thread sees what the first did to a[0].
+                    let words = a.to_vec().expect("memory");
+                    assert_eq!(words[..3], [1011, 1012, 2024], "{kind:?}");
+                    assert_eq!(expected, None, "{kind:?} {n:#x}");
+                }
+                Err(Error::Fault(fault)) => {
+                    assert_eq!(Some(fault.kind), expected, "{kind:?} {n:#x}")
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}

@@ -60,6 +60,8 @@ const OPERATORS: &[&str] = &[
     "setp.lt.s32 Dp, Sr, Sr",
     "setp.ge.u64 Dp, Sd, Sd",
     "setp.ne.and.u32 Dp, Sr, Sr, Sp",
+    "setp.gt.xor.s32 Dp|Dp, Sr, Sr, Sp",
+    "lop3.or.b32 Dr|Dp, Sr, Sr, Sr, 0x96, Sp",
     "setp.eq.or.s16 Dp, Sh, Sh, !Sp",
     "set.le.u32.s32 Dr, Sr, Sr",
     "selp.b32 Dr, Sr, Sr, Sp",

@@ -6,7 +6,7 @@ use crate::ir::memory::Space;
 use crate::ir::{IntTy, RegClass};
 use crate::machine::window;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I8;
+use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 impl Emit<'_, '_> {
@@ -107,6 +107,7 @@ impl Emit<'_, '_> {
         } else {
             (56, 0)
         };
+        let a = self.resize(a, I64, false);
         let number = self.shr_k(a, shift);
         match window::base(space, self.address_bits) {
             Some(base) => self.cmp_k(IntCC::Equal, number, base >> shift),

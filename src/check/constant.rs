@@ -23,7 +23,7 @@ pub(crate) enum Constant {
 }
 
 /// `WARP_SZ`, the one named constant of PTX.
-pub(crate) const WARP_SIZE: u64 = 32;
+const WARP_SIZE: u64 = 32;
 
 /// Operators nest no deeper than this in an expression that is evaluated.
 const MAX_DEPTH: u32 = 4096;

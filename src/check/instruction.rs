@@ -363,3 +363,147 @@ impl Emit for Output<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::check::parse_and_check;
+    use crate::diag::Source;
+    use crate::ir::{Kind, Module, PureOp};
+
+    fn module(directives: &str, statement: &str) -> String {
+        format!(
+            "{directives}\n.address_size 64\n.visible .entry k(.param .b64 p)\n{{\n\
+             .reg .pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<4>;\n.reg .b64 %d<4>;\n\
+             {statement}\nret;\n}}\n"
+        )
+    }
+
+    fn check(statement: &str) -> Module {
+        let text = module(".version 8.7\n.target sm_90", statement);
+        parse_and_check(Source::new("test.ptx", text)).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// The first error: its word, message, label and hint.
+    fn error(directives: &str, statement: &str) -> (String, String, String, Option<String>) {
+        let source = Source::new("test.ptx", module(directives, statement));
+        let errors = parse_and_check(source).expect_err("it is refused");
+        let first = errors.iter().next().expect("an error");
+        (
+            errors.source().slice(first.span).to_string(),
+            first.message.clone(),
+            first.label.clone(),
+            first.hint.clone(),
+        )
+    }
+
+    fn error_now(statement: &str) -> (String, String, String, Option<String>) {
+        error(".version 8.7\n.target sm_90", statement)
+    }
+
+    #[test]
+    fn an_unknown_instruction_is_named() {
+        let (word, message, _, hint) = error_now("frobnicate.u32 %r0, %r1;");
+        assert_eq!(word, "frobnicate");
+        assert!(message.contains("`frobnicate`"), "{message}");
+        assert_eq!(hint, None);
+        let (_, _, _, hint) = error_now("mull.lo.u32 %r0, %r1, %r2;");
+        assert_eq!(hint.as_deref(), Some("did you mean `mul`?"));
+    }
+
+    #[test]
+    fn a_wrong_modifier_is_underlined_with_what_would_fit() {
+        let (word, message, label, hint) = error_now("shf.l.wrapp.b32 %r0, %r1, %r2, %r3;");
+        assert_eq!(word, ".wrapp");
+        assert!(message.contains("`.wrapp`"), "{message}");
+        assert_eq!(label, "expected `.clamp`, `.wrap` or `.b32`");
+        assert_eq!(hint.as_deref(), Some("did you mean `.wrap`?"));
+        let (word, _, label, _) = error_now("shf.l.b32 %r0, %r1, %r2, %r3;");
+        assert_eq!(word, "shf.l.b32");
+        assert_eq!(label, "expected `.clamp` or `.wrap`");
+        let (word, ..) = error_now("cvt.sat.s32.u16 %r0, %h1;");
+        assert_eq!(word, ".sat");
+    }
+
+    #[test]
+    fn what_is_newer_than_the_module_says_since_when() {
+        let (word, message, label, _) = error(
+            ".version 7.5\n.target sm_80",
+            "szext.wrap.s32 %r0, %r1, %r2;",
+        );
+        assert_eq!(word, "szext");
+        assert!(message.contains("`.version 7.6`"), "{message}");
+        assert_eq!(label, "this module says 7.5");
+        let (word, message, label, _) = error(
+            ".version 8.7\n.target sm_70",
+            "ld.global.L2::128B.u32 %r0, [%d0];",
+        );
+        assert_eq!(word, ".L2::128B");
+        assert!(message.contains("`.target sm_75`"), "{message}");
+        assert_eq!(label, "this module says sm_70");
+        let (_, _, label, hint) = error(".version 9.2\n.target sm_120", "add.u8x4 %r0, %r1, %r2;");
+        assert_eq!(label, "this module says sm_120");
+        assert!(hint.is_some_and(|h| h.contains("`sm_120a`")));
+    }
+
+    #[test]
+    fn operands_are_counted_and_the_surplus_is_underlined() {
+        let (word, message, label, _) = error_now("add.u32 %r0, %r1, %r2, %r3;");
+        assert_eq!(word, "%r3");
+        assert!(message.contains("takes 3 operands, not 4"), "{message}");
+        assert_eq!(label, "operands: d, a, b");
+    }
+
+    #[test]
+    fn everything_that_is_lacking_is_listed() {
+        let module = check("add.rn.f32 %r0, %r1, %r2;\nbar.sync 0;\nadd.u32 %r0, %r1, %r2;");
+        let lacking: Vec<(&str, &str)> = module.functions[0]
+            .unsupported
+            .iter()
+            .map(|u| (u.what.as_str(), u.family))
+            .collect();
+        assert_eq!(
+            lacking,
+            [("add.rn.f32", "floating point"), ("bar.sync", "barriers")]
+        );
+    }
+
+    /// The carry is one register of the function, the last source and destination.
+    #[test]
+    fn carries_join_the_operands() {
+        let module = check(
+            "add.cc.u32 %r0, %r1, %r2;\n@%p1 addc.cc.u32 %r0, %r1, %r2;\nsubc.u32 %r0, %r1, %r2;",
+        );
+        let function = &module.functions[0];
+        let carry = function.carry.expect("a carry");
+        let shapes: Vec<(usize, usize, bool, bool)> = function
+            .blocks
+            .iter()
+            .flat_map(|b| &b.insts)
+            .filter_map(|inst| match &inst.kind {
+                Kind::Pure(p) if matches!(p.op, PureOp::Extended(_)) => Some((
+                    p.srcs.len(),
+                    p.dsts.len(),
+                    p.srcs.last().and_then(|s| s.reg()) == Some(carry),
+                    p.dsts.last().copied().flatten() == Some(carry),
+                )),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            shapes,
+            [(2, 2, false, true), (3, 2, true, true), (3, 1, true, false)]
+        );
+    }
+
+    /// `!p` becomes a register before the instruction, outside its guard.
+    #[test]
+    fn negated_predicates_are_computed_unguarded() {
+        let module = check("@%p1 selp.b32 %r0, %r1, %r2, !%p2;");
+        let guards: Vec<bool> = module.functions[0].blocks[0]
+            .insts
+            .iter()
+            .map(|inst| inst.guard.is_some())
+            .collect();
+        assert_eq!(guards, [false, true]);
+    }
+}

@@ -108,12 +108,6 @@ impl Ty {
     pub fn widened(self) -> Ty {
         Ty::new(self.kind, self.bits * 2)
     }
-
-    /// The untyped type of the same width.
-    #[must_use]
-    pub fn untyped(self) -> Ty {
-        Ty::new(TyKind::Bits, self.bits)
-    }
 }
 
 impl std::fmt::Display for Ty {

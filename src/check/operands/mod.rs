@@ -93,6 +93,15 @@ fn exact(of: TypeOf) -> Fit {
     }
 }
 
+/// Whether the address of a function may stand for a source of this type: not for counts.
+fn takes_functions(of: TypeOf) -> bool {
+    match of {
+        TypeOf::Slot(_) | TypeOf::Wide(_) => true,
+        TypeOf::Fixed(ty) => !matches!(ty.kind, TyKind::Unsigned | TyKind::Float),
+        TypeOf::Address => false,
+    }
+}
+
 /// Whether a register may stand where the type is asked.
 fn fits(ty: Ty, decl: DeclTy, fit: Fit) -> bool {
     let wide_enough = match fit {
@@ -176,8 +185,10 @@ impl Resolver<'_, '_> {
         match param.kind {
             OperandKind::Dst => self.destination(operand, ty, exact(param.ty)),
             OperandKind::WideDst => self.destination(operand, ty, Fit::Wider),
-            OperandKind::Src => self.source(operand, ty, exact(param.ty), param.ty),
-            OperandKind::WideSrc => self.source(operand, ty, Fit::Wider, param.ty),
+            OperandKind::Src => {
+                self.source(operand, ty, exact(param.ty), takes_functions(param.ty))
+            }
+            OperandKind::WideSrc => self.source(operand, ty, Fit::Wider, takes_functions(param.ty)),
             OperandKind::ConvertSrc => self.convert_source(operand, ty),
             OperandKind::AnyWidthSrc => self.any_width_source(operand, ty),
             OperandKind::RegSrc => self.register_source(operand, ty),

@@ -6,7 +6,7 @@ use crate::check::context::Symbol;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::memory::{Space, Var};
 use crate::ir::{Operand as Value, Reg, RegClass};
-use crate::isa::form::{Arg, SlotName, TypeOf};
+use crate::isa::form::{Arg, SlotName};
 use crate::isa::special::{self, SpecialName};
 use crate::isa::types::{Ty, TyKind};
 use crate::syntax::ast::{BinaryOp, Expr, Name, Operand};
@@ -107,7 +107,7 @@ impl Resolver<'_, '_> {
             | Operand::Not(..)
             | Operand::Pair(..)
             | Operand::Address(_)
-            | Operand::List(..) => self.source(operand, ty, Fit::Exact, TypeOf::Fixed(ty)),
+            | Operand::List(..) => self.source(operand, ty, Fit::Exact, false),
         }
     }
 
@@ -123,7 +123,7 @@ impl Resolver<'_, '_> {
             return Err(Diagnostic::error(span, "`_` cannot be read"));
         }
         match self.name(name, suffix)? {
-            Named::Register(_) => self.source(operand, ty, Fit::Exact, TypeOf::Fixed(ty)),
+            Named::Register(_) => self.source(operand, ty, Fit::Exact, false),
             Named::Vector { elements, ty: decl } => {
                 self.only_one_vector(span)?;
                 let element = self.element_type(span, ty, elements.len())?;
@@ -171,10 +171,10 @@ impl Resolver<'_, '_> {
     /// An element in the braces of a source: a register, a constant, a special register.
     fn mov_element(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
         let Operand::Expr(Expr::Name { name, suffix }) = operand else {
-            return self.source(operand, ty, Fit::Exact, TypeOf::Address);
+            return self.source(operand, ty, Fit::Exact, false);
         };
         if is_sink(operand) || name.text == "WARP_SZ" || self.context.lookup(name.text).is_some() {
-            return self.source(operand, ty, Fit::Exact, TypeOf::Address);
+            return self.source(operand, ty, Fit::Exact, false);
         }
         let Named::Special(special, element) = self.name(*name, *suffix)? else {
             return Err(unexpected(operand));
@@ -341,7 +341,7 @@ impl Resolver<'_, '_> {
             _ => false,
         };
         if !symbolic {
-            return self.source(operand, ty, Fit::Exact, TypeOf::Address);
+            return self.source(operand, ty, Fit::Exact, false);
         }
         let place = self.variable(expr, indexed)?;
         self.check_space(expr.span(), place.space)?;

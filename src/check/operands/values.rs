@@ -5,7 +5,7 @@ use crate::check::constant::{self, Constant};
 use crate::check::context::{DeclKind, Symbol};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{Operand as Value, Reg, RegClass};
-use crate::isa::form::{Arg, TypeOf};
+use crate::isa::form::Arg;
 use crate::isa::types::{Ty, TyKind};
 use crate::syntax::ast::{BinaryOp, Expr, Operand, UnaryOp};
 
@@ -71,13 +71,13 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// A register or constant; also the address of a function, where the type is the instruction's own.
+    /// A register or constant; with `functions` also the address of one.
     pub(super) fn source(
         &mut self,
         operand: &Operand<'_>,
         ty: Ty,
         fit: Fit,
-        of: TypeOf,
+        functions: bool,
     ) -> Result<Arg, Diagnostic> {
         if ty.kind == TyKind::Pred {
             return self.predicate(operand, true);
@@ -121,7 +121,7 @@ impl Resolver<'_, '_> {
                 self.check_fit(span, ty, &register, fit)?;
                 Ok(register.source())
             }
-            Named::Symbol(Symbol::Function(function)) if takes_functions(of) => {
+            Named::Symbol(Symbol::Function(function)) if functions => {
                 let class = ty.class().unwrap_or(RegClass::B64);
                 Ok(Arg::Src(self.function_address(function), class))
             }
@@ -180,7 +180,7 @@ impl Resolver<'_, '_> {
         {
             return self.read_special(operand.span(), special, element, ty, Fit::Wider);
         }
-        self.source(operand, ty, Fit::Wider, TypeOf::Fixed(ty))
+        self.source(operand, ty, Fit::Wider, false)
     }
 
     /// A register of 32 or 64 bits, or a constant.
@@ -194,7 +194,7 @@ impl Resolver<'_, '_> {
         };
         if !is_name(expr) {
             // An integer, whatever the width.
-            return self.source(operand, Ty::U64, Fit::Exact, TypeOf::Address);
+            return self.source(operand, Ty::U64, Fit::Exact, false);
         }
         let register = self.register(operand)?;
         let ok = matches!(register.ty.bits, 32 | 64)
@@ -235,7 +235,7 @@ impl Resolver<'_, '_> {
                 i64::try_from(most).unwrap_or(i64::MAX),
             ));
         }
-        self.source(operand, ty, Fit::Strict, TypeOf::Fixed(ty))
+        self.source(operand, ty, Fit::Strict, false)
     }
 
     /// A literal, in a range if there is one.
@@ -262,7 +262,7 @@ impl Resolver<'_, '_> {
 
     /// A register, or a floating-point literal above 0 and up to 1.
     pub(super) fn fraction(&mut self, operand: &Operand<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
-        let arg = self.source(operand, ty, Fit::Exact, TypeOf::Fixed(ty))?;
+        let arg = self.source(operand, ty, Fit::Exact, false)?;
         if let Arg::Src(Value::Imm(bits), _) = arg {
             let value = f32::from_bits(bits as u32);
             if !(value > 0.0 && value <= 1.0) {
@@ -364,15 +364,6 @@ impl Resolver<'_, '_> {
             Value::Reg(_) => self.context.negated(value, negated),
         };
         Ok(Arg::Src(value, RegClass::Pred))
-    }
-}
-
-/// Whether the address of a function may stand for a source of this type: not for counts.
-fn takes_functions(of: TypeOf) -> bool {
-    match of {
-        TypeOf::Slot(_) | TypeOf::Wide(_) => true,
-        TypeOf::Fixed(ty) => !matches!(ty.kind, TyKind::Unsigned | TyKind::Float),
-        TypeOf::Address => false,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Fit, Named, Resolver, is_sink};
 use crate::check::context::DeclTy;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{Operand as Value, Reg, RegClass};
-use crate::isa::form::{Arg, SlotName, TypeOf};
+use crate::isa::form::{Arg, SlotName};
 use crate::isa::types::{Ty, TyKind};
 use crate::syntax::ast::{Expr, Operand};
 
@@ -144,7 +144,7 @@ impl Resolver<'_, '_> {
                 self.check_length(span, elements.len())?;
                 let elements = elements
                     .iter()
-                    .map(|e| self.source(e, ty, Fit::WiderElement, TypeOf::Address))
+                    .map(|e| self.source(e, ty, Fit::WiderElement, false))
                     .collect::<Result<_, _>>()?;
                 Ok(Arg::Vector(elements))
             }
@@ -155,7 +155,7 @@ impl Resolver<'_, '_> {
                 if self.vector_length() > 1 {
                     return Err(self.no_vector(operand));
                 }
-                self.source(operand, ty, Fit::Wider, TypeOf::Slot(SlotName::Type))
+                self.source(operand, ty, Fit::Wider, true)
             }
             Operand::Not(..) | Operand::Pair(..) | Operand::Address(_) | Operand::List(..) => {
                 Err(unexpected(operand))

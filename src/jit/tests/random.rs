@@ -2,6 +2,7 @@
 //! leave the same memory or the same fault.
 
 use super::{Numbers, Trial};
+use crate::jit::{OptLevel, Settings};
 use std::fmt::Write;
 
 /// Templates of statements. `D` and `S` stand for destination and source; the letter after them says of what: `h`, `r`
@@ -358,7 +359,8 @@ impl Program<'_> {
     }
 }
 
-fn program(seed: u64) -> (String, Numbers) {
+/// A program, whether its accesses are left to chance, and numbers to go on with.
+fn program(seed: u64) -> (String, bool, Numbers) {
     let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     for _ in 0..8 {
         numbers.next();
@@ -380,22 +382,33 @@ fn program(seed: u64) -> (String, Numbers) {
     program.kernel = true;
     program.entry();
     let text = std::mem::take(&mut program.text);
-    (text, numbers)
+    (text, wild > 0, numbers)
 }
 
 /// Runs programs; gives how many came to their end and how many faulted.
 fn run(seeds: std::ops::Range<u64>) -> [usize; 2] {
     let mut counts = [0; 2];
     for seed in seeds {
-        let (text, mut numbers) = program(seed);
+        let (text, wild, mut numbers) = program(seed);
+        let settings = Settings {
+            opt_level: *numbers.pick(&[OptLevel::Speed, OptLevel::Speed, OptLevel::None]),
+            checked: wild || numbers.chance(80),
+            ..Settings::default()
+        };
         let bytes =
             |numbers: &mut Numbers, count| (0..count).map(|_| numbers.next() as u8).collect();
         let trial = Trial {
             block: [1 + numbers.below(5) as u32, 1, 1],
             grid: [1 + numbers.below(2) as u32, 1, 1],
             buffers: vec![bytes(&mut numbers, 64), bytes(&mut numbers, 192)],
-            read_only: vec![0],
+            // Without checks nothing is only for reading.
+            read_only: if settings.checked {
+                vec![0]
+            } else {
+                Vec::new()
+            },
             scalars: numbers.next().to_le_bytes()[..4].to_vec(),
+            settings,
             ..Trial::default()
         };
         let outcome = trial.run(&text);

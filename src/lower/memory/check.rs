@@ -1,0 +1,441 @@
+//! The checks that confine accesses through addresses.
+//!
+//! A check compares the distance from the start of an extent with its length, both in units of the access's alignment:
+//! rotating the distance right by log2 of the alignment makes a misaligned one larger than any length. Extents begin at
+//! aligned addresses. Where the comparison fails, the host judges, and the access goes on or faults.
+
+use super::super::abi;
+use super::super::context::{Extent, Field, NO_SLOT, Start};
+use super::super::function::{Lower, constant_memory, trusted};
+use super::super::site::Cause;
+use super::super::symbols::Symbol;
+use super::Pointer;
+use crate::ir::memory::{Address, Base, Space};
+use crate::ir::{BasicBlock, Inst, Reg, VarId};
+use crate::machine::window;
+use crate::spmd::access::{Home, Reach};
+use crate::spmd::{Root, Run};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
+use cranelift_codegen::isa::CallConv;
+use std::mem::offset_of;
+
+/// A run whose check has been made.
+#[derive(Debug, Clone)]
+pub(in super::super) struct OpenRun {
+    /// Its last member.
+    pub(in super::super) last: u32,
+    /// The register that it is based on, and the space: what tells members from accesses between them.
+    base: Reg,
+    space: Space,
+    /// Host pointer to the start of the checked range.
+    start: Value,
+    /// Distance of that from the register.
+    offset: i64,
+}
+
+/// An access to be checked.
+#[derive(Debug, Clone, Copy)]
+struct Check<'a> {
+    site: u32,
+    space: Space,
+    write: bool,
+    root: Option<&'a Root>,
+    /// Where the last answer is kept, for addresses of unknown origin.
+    slot: Option<u32>,
+    /// The address is this value and a distance.
+    base: Value,
+    offset: i32,
+    /// Bytes, a multiple of the alignment.
+    bytes: u64,
+    align: u32,
+}
+
+/// Which addresses are good without asking.
+struct Bounds {
+    /// Distances are counted from here; `None` is 0.
+    start: Option<Value>,
+    /// How many pieces of the size of the alignment follow.
+    pieces: Value,
+    translation: Translation,
+}
+
+/// How addresses in an extent become host pointers.
+enum Translation {
+    /// They are.
+    Host,
+    /// By adding this.
+    Add(Value),
+}
+
+impl Lower<'_, '_> {
+    /// The host pointer for an access through an address; checked unless that is not wanted, or done already.
+    pub(super) fn checked(&mut self, inst: &Inst, reach: &Reach, root: Option<&Root>) -> Pointer {
+        let reg = match reach.address.base {
+            Base::Reg(reg) => Some(reg),
+            Base::Var(_) | Base::Absolute => None,
+        };
+        if let Some(run) = &self.run
+            && reg == Some(run.base)
+            && reach.space == run.space
+        {
+            return Pointer {
+                base: run.start,
+                offset: (reach.address.offset - run.offset) as i32,
+            };
+        }
+        let (base, offset) = self.address(&reach.address);
+        let cause = Cause::Access {
+            space: reach.space,
+            access: reach.access,
+            parameter: self.parameter(reach),
+        };
+        let site = self.site(cause, inst.span, inst.location);
+        let mut check = Check {
+            site,
+            space: reach.space,
+            write: reach.access.write,
+            root,
+            slot: None,
+            base,
+            offset,
+            bytes: reach.access.bytes.into(),
+            align: reach.access.align,
+        };
+        check.slot = self.answer_slot(&check, reg);
+        self.check(check)
+    }
+
+    /// Checks all members of a run.
+    pub(in super::super) fn check_run(&mut self, run: &Run, block: &BasicBlock) {
+        let mut members = Vec::new();
+        for &member in &run.members {
+            let inst = &block.insts[member as usize];
+            let Some(reach) = Reach::of(inst) else {
+                continue;
+            };
+            let cause = Cause::Access {
+                space: reach.space,
+                access: reach.access,
+                parameter: None,
+            };
+            let site = self.site(cause, inst.span, inst.location);
+            members.push((site, reach.address.offset - run.offset));
+        }
+        let first = &block.insts[run.members[0] as usize];
+        let site = self.site(Cause::Run(members), first.span, first.location);
+        let (base, offset) = self.address(&Address {
+            base: Base::Reg(run.base),
+            offset: run.offset,
+        });
+        let mut check = Check {
+            site,
+            space: run.space,
+            write: run.writes,
+            root: run.root.as_ref(),
+            slot: None,
+            base,
+            offset,
+            bytes: run.bytes,
+            align: run.align,
+        };
+        check.slot = self.answer_slot(&check, Some(run.base));
+        let pointer = self.check(check);
+        let start = self
+            .emit()
+            .add_k(pointer.base, i64::from(pointer.offset) as u64);
+        self.run = Some(OpenRun {
+            last: run.members.last().copied().unwrap_or(0),
+            base: run.base,
+            space: run.space,
+            start,
+            offset: run.offset,
+        });
+    }
+
+    fn check(&mut self, check: Check<'_>) -> Pointer {
+        if !self.options.checked {
+            return self.unchecked(check);
+        }
+        let Bounds {
+            start,
+            pieces,
+            translation,
+        } = self.bounds(&check);
+        let distance = match start {
+            Some(start) => self.b.ins().isub(check.base, start),
+            None => check.base,
+        };
+        let distance = self.emit().add_k(distance, i64::from(check.offset) as u64);
+        let shift = check.align.ilog2();
+        let steps = match shift {
+            0 => distance,
+            _ => {
+                let shift = self.k(I32, shift.into());
+                self.b.ins().rotr(distance, shift)
+            }
+        };
+        let mut limit = pieces;
+        let units = check.bytes >> shift;
+        if units > 1 {
+            limit = self.emit().add_k(limit, 1u64.wrapping_sub(units));
+            let zero = self.k(I64, 0);
+            limit = self.b.ins().smax(limit, zero);
+        }
+        let within = self.b.ins().icmp(IntCC::UnsignedLessThan, steps, limit);
+        let (next, cold) = (self.b.create_block(), self.cold_block());
+        match translation {
+            Translation::Host => {
+                self.b.ins().brif(within, next, &[], cold, &[]);
+                self.b.switch_to_block(cold);
+                self.ask(&check, next, false);
+                self.b.switch_to_block(next);
+                Pointer {
+                    base: check.base,
+                    offset: check.offset,
+                }
+            }
+            Translation::Add(delta) => {
+                let fast = self.b.ins().iadd(check.base, delta);
+                let base = self.b.append_block_param(next, I64);
+                self.b.ins().brif(within, next, &[fast.into()], cold, &[]);
+                self.b.switch_to_block(cold);
+                self.ask(&check, next, true);
+                self.b.switch_to_block(next);
+                Pointer {
+                    base,
+                    offset: check.offset,
+                }
+            }
+        }
+    }
+
+    fn bounds(&mut self, check: &Check<'_>) -> Bounds {
+        let shift = check.align.ilog2();
+        match (check.space, check.root) {
+            (Space::Shared | Space::Local | Space::Const | Space::Param, _) => {
+                let (len, pointer) = self.window(check.space, check.write);
+                Bounds {
+                    start: None,
+                    pieces: self.emit().shr_k(len, shift),
+                    translation: Translation::Add(pointer),
+                }
+            }
+            (Space::Global | Space::Generic, Some(Root::Variable(id)))
+                if self.is_aligned(*id, check.align) =>
+            {
+                let variable = &self.module.variables[id.index()];
+                let globals = self.uniform(Field::GLOBALS);
+                Bounds {
+                    start: Some(self.emit().add_k(globals, variable.offset)),
+                    pieces: self.k(I64, variable.size >> shift),
+                    translation: self.translate_host(check.space),
+                }
+            }
+            (Space::Global | Space::Generic, Some(root @ Root::Params(offsets))) => {
+                let index = match self.roots.iter().position(|r| r == root) {
+                    Some(index) => index,
+                    None => {
+                        self.roots.push(root.clone());
+                        self.roots.len() - 1
+                    }
+                };
+                let table = self.uniform(Field::ROOTS);
+                let mut load = |offset: usize| {
+                    let offset = (index * size_of::<Start>() + offset) as i32;
+                    self.b.ins().load(I64, constant_memory(), table, offset)
+                };
+                let counts = if check.write {
+                    offset_of!(Start, write)
+                } else {
+                    offset_of!(Start, read)
+                };
+                let pieces = load(counts + 8 * shift as usize);
+                let start = match offsets[..] {
+                    // Read as the kernel itself reads it, so that `pointer + distance - pointer` is seen through.
+                    [offset] if self.module.address_bits == 64 => {
+                        let params = self.home(Home::Params, offset);
+                        let flags = constant_memory();
+                        self.b.ins().load(I64, flags, params.base, params.offset)
+                    }
+                    _ => load(offset_of!(Start, address)),
+                };
+                Bounds {
+                    start: Some(start),
+                    pieces,
+                    translation: self.translate_host(check.space),
+                }
+            }
+            (Space::Generic, Some(Root::Window(space))) => {
+                let (len, pointer) = self.window(*space, check.write);
+                let start = window::base(*space, self.module.address_bits).unwrap_or(0);
+                let delta = self.emit().add_k(pointer, start.wrapping_neg());
+                Bounds {
+                    start: Some(self.k(I64, start)),
+                    pieces: self.emit().shr_k(len, shift),
+                    translation: Translation::Add(delta),
+                }
+            }
+            (Space::Global | Space::Generic, _) => {
+                let slot = check.slot.unwrap_or(0);
+                let table = self.uniform(Field::ANSWERS);
+                let mut load = |offset: usize| {
+                    let offset = slot as usize * size_of::<Extent>() + offset;
+                    self.b.ins().load(I64, trusted(), table, offset as i32)
+                };
+                let start = load(offset_of!(Extent, base));
+                let len = load(if check.write {
+                    offset_of!(Extent, write)
+                } else {
+                    offset_of!(Extent, read)
+                });
+                let translation = match check.space {
+                    Space::Generic => Translation::Add(load(offset_of!(Extent, delta))),
+                    Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
+                        Translation::Host
+                    }
+                };
+                Bounds {
+                    start: Some(start),
+                    pieces: self.emit().shr_k(len, shift),
+                    translation,
+                }
+            }
+        }
+    }
+
+    /// How addresses of global memory become host pointers: they are, but the host may say otherwise of generic ones.
+    fn translate_host(&mut self, space: Space) -> Translation {
+        match space {
+            Space::Generic => Translation::Add(self.k(I64, 0)),
+            Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
+                Translation::Host
+            }
+        }
+    }
+
+    /// Whether distances from a variable tell the alignment of addresses.
+    fn is_aligned(&self, variable: VarId, align: u32) -> bool {
+        let variable = &self.module.variables[variable.index()];
+        variable.offset.is_multiple_of(align.into())
+    }
+
+    /// Bytes of a window that may be read or written, and its host pointer.
+    fn window(&mut self, space: Space, write: bool) -> (Value, Value) {
+        let (len, pointer, writable) = match space {
+            Space::Shared => (Some(Field::SHARED_LEN), Field::SHARED, true),
+            Space::Local => (None, Field::LOCAL, true),
+            Space::Const => (Some(Field::CONSTANTS_LEN), Field::CONSTANTS, false),
+            Space::Param => (Some(Field::PARAMS_LEN), Field::PARAMS, false),
+            Space::Generic | Space::Global => unreachable!("not a window"),
+        };
+        let len = if write && !writable {
+            self.k(I64, 0)
+        } else {
+            match len {
+                Some(field) => self.uniform(field),
+                None => self.locals_end(),
+            }
+        };
+        (len, self.uniform(pointer))
+    }
+
+    /// Where the local memory ends that the thread can reach here.
+    fn locals_end(&mut self) -> Value {
+        match self.locals_end {
+            Some(end) => end,
+            None => self.k(I64, self.function.local_bytes.into()),
+        }
+    }
+
+    /// The slot for the last answer to an access, if its origin is unknown.
+    fn answer_slot(&mut self, check: &Check<'_>, reg: Option<Reg>) -> Option<u32> {
+        match (check.space, check.root) {
+            (Space::Shared | Space::Local | Space::Const | Space::Param, _)
+            | (Space::Global | Space::Generic, Some(Root::Params(_)))
+            | (Space::Generic, Some(Root::Window(_))) => return None,
+            (Space::Global | Space::Generic, Some(Root::Variable(id))) => {
+                if self.is_aligned(*id, check.align) {
+                    return None;
+                }
+            }
+            (Space::Global, Some(Root::Window(_))) | (Space::Global | Space::Generic, None) => {}
+        }
+        if !self.options.checked {
+            return None;
+        }
+        let next = self.sites.answers;
+        let slot = match reg {
+            Some(reg) => *self.answers.entry((reg, check.space)).or_insert(next),
+            None => next,
+        };
+        if slot == next {
+            self.sites.answers += 1;
+        }
+        Some(slot)
+    }
+
+    /// Has the host judge the access; goes on in `next`, with the host's pointer if it wants one, or ends with a fault.
+    fn ask(&mut self, check: &Check<'_>, next: clif::Block, pointer: bool) {
+        let resolve = self.function_ref(Symbol::Resolve, |_| {
+            abi::simple(&[I64, I32, I64, I32], &[], CallConv::PreserveAll)
+        });
+        let site = self.k(I32, check.site.into());
+        let address = self
+            .emit()
+            .add_k(check.base, i64::from(check.offset) as u64);
+        let slot = check.slot.unwrap_or(NO_SLOT);
+        let slot = self.k(I32, slot.into());
+        let context = self.context;
+        self.b.ins().call(resolve, &[context, site, address, slot]);
+        let answer = self.field(Field::ANSWER);
+        let faulted = self.faulted();
+        if pointer {
+            let base = self
+                .emit()
+                .add_k(answer, i64::from(check.offset).wrapping_neg() as u64);
+            self.b
+                .ins()
+                .brif(answer, next, &[base.into()], faulted, &[]);
+        } else {
+            self.b.ins().brif(answer, next, &[], faulted, &[]);
+        }
+    }
+
+    fn unchecked(&mut self, check: Check<'_>) -> Pointer {
+        let base = match (check.space, check.root) {
+            (Space::Global, _) => check.base,
+            (Space::Shared | Space::Local | Space::Const | Space::Param, _) => {
+                let (_, pointer) = self.window(check.space, false);
+                self.b.ins().iadd(check.base, pointer)
+            }
+            (Space::Generic, _) => {
+                let shift = if self.module.address_bits == 32 {
+                    28
+                } else {
+                    56
+                };
+                let least = if shift == 28 { 11 } else { 1 };
+                let number = self.emit().shr_k(check.base, shift);
+                let number = self.emit().add_k(number, u64::wrapping_sub(0, least));
+                let global = self
+                    .emit()
+                    .cmp_k(IntCC::UnsignedGreaterThanOrEqual, number, 4);
+                let (next, cold) = (self.b.create_block(), self.cold_block());
+                let base = self.b.append_block_param(next, I64);
+                self.b
+                    .ins()
+                    .brif(global, next, &[check.base.into()], cold, &[]);
+                self.b.switch_to_block(cold);
+                self.ask(&check, next, true);
+                self.b.switch_to_block(next);
+                base
+            }
+        };
+        Pointer {
+            base,
+            offset: check.offset,
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Compiling: plan, lower, Cranelift.
 
 use super::memory::{Memory, Piece};
+use super::pressure;
 use super::{CompileError, OptLevel, Settings, Stats, host};
 use crate::ir::control::Callee;
 use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Kind, Module};
@@ -20,7 +21,12 @@ use std::time::Instant;
 
 /// Functions of more Cranelift instructions than this are not given to the slow register allocator without the
 /// mid-end's help: it takes time that grows with their square.
-const LARGE: usize = 8_000;
+const LARGE: u64 = 8_000;
+
+/// Likewise functions with more live values than this, all instructions together, if they are also more than so many
+/// at an instruction: its time grows with the product. Compilers' output has some dozens.
+const LIVE: u64 = 1_000_000;
+const LIVE_AT_ONCE: u64 = 200;
 
 /// Most bytes of native stack that a function may need; a hundred times what compilers' output does.
 const MOST_FRAME: usize = 1 << 20;
@@ -58,28 +64,44 @@ pub(super) struct Entries {
     pub(super) roots: Vec<Root>,
 }
 
+/// Which of Cranelift's register allocators to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Allocator {
+    /// Good code, slowly.
+    Backtracking,
+    /// Poor code, in time that grows with the function's size.
+    SinglePass,
+}
+
 /// Cranelift's idea of the host.
-pub(super) fn isa(settings: &Settings, single_pass: bool) -> Result<OwnedTargetIsa, CompileError> {
+fn isa(
+    settings: &Settings,
+    opt_level: OptLevel,
+    allocator: Allocator,
+) -> Result<OwnedTargetIsa, CompileError> {
     let mut flags = settings::builder();
-    let opt_level = match settings.opt_level {
+    let opt_level = match opt_level {
         OptLevel::None => "none",
         OptLevel::Speed => "speed",
         OptLevel::SpeedAndSize => "speed_and_size",
     };
+    let allocator = match allocator {
+        Allocator::Backtracking => "backtracking",
+        Allocator::SinglePass => "single_pass",
+    };
     let verify = if settings.verify { "true" } else { "false" };
     let own = [
         ("opt_level", opt_level),
+        ("regalloc_algorithm", allocator),
         ("enable_verifier", verify),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
     ];
-    let allocator = [("regalloc_algorithm", "single_pass")];
     let given = settings.cranelift.iter();
     let all = own
         .into_iter()
-        .chain(allocator.into_iter().filter(|_| single_pass))
         .chain(given.map(|(n, v)| (n.as_str(), v.as_str())));
     for (name, value) in all {
         flags.set(name, value).map_err(|e| CompileError::Setting {
@@ -92,6 +114,18 @@ pub(super) fn isa(settings: &Settings, single_pass: bool) -> Result<OwnedTargetI
     builder
         .finish(Flags::new(flags))
         .map_err(|e| CompileError::Host(e.to_string()))
+}
+
+/// The allocator for a function that has been through the mid-end.
+fn allocator(function: &Function, opt_level: OptLevel) -> Allocator {
+    let pressure = pressure::measure(function);
+    let large = opt_level == OptLevel::None && pressure.instructions > LARGE;
+    let crowded = pressure.live > LIVE && pressure.live / LIVE_AT_ONCE > pressure.instructions;
+    if large || crowded {
+        Allocator::SinglePass
+    } else {
+        Allocator::Backtracking
+    }
 }
 
 /// How to lower for these settings.
@@ -120,10 +154,14 @@ pub(super) fn fenced<T>(step: impl FnOnce() -> Result<T, Trouble>) -> Result<T, 
     })
 }
 
-/// Cranelift's compilers, one for functions of each size, and their reusable memory.
+/// Cranelift, and its reusable memory.
 pub(super) struct Compiler {
+    /// The host, with the mid-end that was asked for.
     pub(super) isa: OwnedTargetIsa,
-    large: Option<OwnedTargetIsa>,
+    /// The same without mid-end, for what has been through it: with either register allocator.
+    careful: OwnedTargetIsa,
+    quick: OwnedTargetIsa,
+    opt_level: OptLevel,
     pub(super) context: Context,
     pub(super) builder: FunctionBuilderContext,
     /// Whether the text of machine instructions is wanted.
@@ -132,17 +170,12 @@ pub(super) struct Compiler {
 
 impl Compiler {
     pub(super) fn new(settings: &Settings) -> Result<Self, CompileError> {
-        let own_allocator = settings
-            .cranelift
-            .iter()
-            .any(|(name, _)| name == "regalloc_algorithm");
-        let large = match settings.opt_level {
-            OptLevel::None if !own_allocator => Some(isa(settings, true)?),
-            OptLevel::None | OptLevel::Speed | OptLevel::SpeedAndSize => None,
-        };
+        let opt_level = settings.opt_level;
         Ok(Compiler {
-            isa: isa(settings, false)?,
-            large,
+            isa: isa(settings, opt_level, Allocator::Backtracking)?,
+            careful: isa(settings, OptLevel::None, Allocator::Backtracking)?,
+            quick: isa(settings, OptLevel::None, Allocator::SinglePass)?,
+            opt_level,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
             disassemble: false,
@@ -155,22 +188,25 @@ impl Compiler {
         symbol: Symbol,
         clif: Function,
     ) -> Result<(Piece, usize), Trouble> {
+        let trouble = |error: CodegenError| match error {
+            CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Trouble::Limit,
+            CodegenError::Verifier(_)
+            | CodegenError::Unsupported(_)
+            | CodegenError::Regalloc(_)
+            | CodegenError::RegisterMappingError(_) => Trouble::Bug(error.to_string()),
+        };
+        let plane = &mut ControlPlane::default();
         self.context.clear();
         self.context.set_disasm(self.disassemble);
         self.context.func = clif;
-        let isa = match &self.large {
-            Some(large) if self.context.func.dfg.num_insts() > LARGE => large,
-            Some(_) | None => &self.isa,
+        self.context.optimize(&*self.isa, plane).map_err(trouble)?;
+        let isa = match allocator(&self.context.func, self.opt_level) {
+            Allocator::Backtracking => &self.careful,
+            Allocator::SinglePass => &self.quick,
         };
         self.context
-            .compile(&**isa, &mut ControlPlane::default())
-            .map_err(|e| match e.inner {
-                CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Trouble::Limit,
-                CodegenError::Verifier(_)
-                | CodegenError::Unsupported(_)
-                | CodegenError::Regalloc(_)
-                | CodegenError::RegisterMappingError(_) => Trouble::Bug(e.inner.to_string()),
-            })?;
+            .compile(&**isa, plane)
+            .map_err(|e| trouble(e.inner))?;
         let compiled = self
             .context
             .compiled_code()

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod host;
 mod memory;
+mod pressure;
 mod settings;
 #[cfg(test)]
 mod tests;

@@ -32,6 +32,38 @@ fn large(instructions: usize) -> String {
     text
 }
 
+/// A function of so many instructions, of which half of the results are alive at once.
+fn crowded(instructions: usize) -> String {
+    let half = instructions / 2;
+    let mut text =
+        format!(".func (.reg .b32 r) f(.reg .b32 x) {{\n.reg .b32 %r<{half}>;\nmov.b32 %r0, x;\n");
+    for i in 1..half {
+        let _ = writeln!(text, "mad.lo.u32 %r{i}, %r{}, x, {i};", i - 1);
+    }
+    for i in (0..half).rev() {
+        let _ = writeln!(text, "mad.lo.u32 r, r, 31, %r{i};");
+    }
+    text += "ret; }\n";
+    text
+}
+
+#[test]
+fn results_alive_at_once_are_kept() {
+    let code = compile(&parse(&crowded(20_000)));
+    let mut result = [0; 4];
+    with_launch(64, |launch, scratch, _| {
+        code.call(FuncId(0), launch, scratch, &[3, 0, 0, 0], &mut result)
+            .expect("a call that fits")
+            .expect("no fault");
+    });
+    let mut values = vec![3u32];
+    for i in 1..10_000u32 {
+        values.push(values[i as usize - 1].wrapping_mul(3).wrapping_add(i));
+    }
+    let expected = (values.iter().rev()).fold(0u32, |r, v| r.wrapping_mul(31).wrapping_add(*v));
+    assert_eq!(u32::from_le_bytes(result), expected);
+}
+
 fn time(text: &str, settings: &Settings) -> Duration {
     let module = parse(text);
     let started = Instant::now();
@@ -48,13 +80,15 @@ fn compile_time_grows_no_faster_than_the_function() {
             verify: false,
             ..Settings::default()
         };
-        let small = time(&large(2_000), &settings);
-        let big = time(&large(40_000), &settings);
-        // Twenty times as much; the rest is for noise.
-        assert!(
-            big < small * 80 + Duration::from_millis(500),
-            "{small:?} {big:?}"
-        );
+        for text in [large, crowded] {
+            let small = time(&text(2_000), &settings);
+            let big = time(&text(40_000), &settings);
+            // Twenty times as much; the rest is for noise.
+            assert!(
+                big < small * 80 + Duration::from_millis(500),
+                "{small:?} {big:?}"
+            );
+        }
     }
 }
 

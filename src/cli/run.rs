@@ -349,7 +349,7 @@ impl Args {
             first.get_or_insert(left);
         }
         if let Some(left) = first {
-            self.show_buffers(&job.spec, &left, out)?;
+            self.show_buffers(job, &left, out)?;
         }
         Ok(good)
     }
@@ -404,12 +404,9 @@ impl Args {
         Ok(left)
     }
 
-    fn show_buffers(
-        &self,
-        spec: &LaunchSpec,
-        left: &Outcome,
-        out: &mut Out,
-    ) -> Result<(), Failure> {
+    /// What was asked for, and the first elements of the outputs that a description names.
+    fn show_buffers(&self, job: &Job, left: &Outcome, out: &mut Out) -> Result<(), Failure> {
+        let spec = &job.spec;
         let contents = |index: usize| {
             let arg = spec.args.get(index)?;
             let ArgValue::Buffer { ty, .. } = &arg.value else {
@@ -421,6 +418,12 @@ impl Args {
                 .count();
             Some((arg, *ty, left.buffers.get(position)?))
         };
+        let outputs = job.description.iter().flat_map(|d| &d.outputs);
+        for output in outputs.filter(|o| !self.print.contains(&o.arg)) {
+            if let Some((arg, ty, bytes)) = contents(output.arg) {
+                print_beginning(&arg.name, ty, bytes, out);
+            }
+        }
         for &index in &self.print {
             if let Some((arg, ty, bytes)) = contents(index) {
                 print_buffer(&arg.name, ty, bytes, out);
@@ -483,6 +486,21 @@ fn say_verdict(
             true
         }
     }
+}
+
+/// A buffer's first elements.
+fn print_beginning(name: &str, ty: ElemTy, bytes: &[u8], out: &mut Out) {
+    const SHOWN: usize = 4;
+    let size = ty.bytes();
+    let count = bytes.len() / size;
+    out.text(format_args!("{name}: {ty}[{count}]:"));
+    for element in bytes.chunks_exact(size).take(SHOWN) {
+        out.text(format_args!(" {}", ty.show(element)));
+    }
+    out.text(format_args!(
+        "{}\n",
+        if count > SHOWN { " ..." } else { "" }
+    ));
 }
 
 /// A buffer's elements, eight on a line.

@@ -25,6 +25,12 @@ pub use ssa::Ssa;
 
 use crate::ir::{Block, FuncId, Function, Module};
 
+/// Values that blocks hand on to others, for each instruction and beyond, all functions of a module together. What
+/// compiling takes grows with them, and there may be as many as branches times registers. Real code has one or two for
+/// an instruction.
+const HANDED_ON_EACH: u64 = 16;
+const HANDED_ON: u64 = 2_000_000;
+
 /// The plan of a function.
 #[derive(Debug)]
 pub struct FunctionPlan {
@@ -68,6 +74,17 @@ impl FunctionPlan {
         })
     }
 
+    /// Values that blocks hand on to others, past those that so large a function may have.
+    fn handed_on(&self, function: &Function) -> u64 {
+        let (mut values, mut instructions) = (0, 0);
+        for &b in self.cfg.order() {
+            let block = function.block(b);
+            instructions += 1 + block.insts.len() as u64;
+            (block.terminator).successors(|to| values += self.ssa.phis(to).len() as u64);
+        }
+        values.saturating_sub(HANDED_ON_EACH * instructions)
+    }
+
     /// The runs of a block.
     pub fn runs(&self, block: Block) -> &[Run] {
         &self.runs[block.index()]
@@ -92,10 +109,19 @@ impl ModulePlan {
     pub fn new(module: &Module, checked: bool, shallow: u32) -> Self {
         let mut functions = Vec::new();
         let mut refused = Vec::new();
+        let mut left = HANDED_ON;
         for function in &module.functions {
             let plan = match facts::refuse(function) {
                 Some(absent) => Err(absent),
-                None => FunctionPlan::new(module, function),
+                None => FunctionPlan::new(module, function).and_then(|plan| {
+                    let count = plan.handed_on(function);
+                    left = left.checked_sub(count).ok_or(Absent::TooLarge {
+                        what: "values that blocks hand on",
+                        count,
+                        limit: left,
+                    })?;
+                    Ok(plan)
+                }),
             };
             refused.push(plan.as_ref().err().copied());
             functions.push(plan.ok());

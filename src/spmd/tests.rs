@@ -435,6 +435,37 @@ fn runs_end_where_something_else_may_fault() {
     );
 }
 
+/// Functions of `size` blocks that may follow one another in any order, and as many registers that all of them read.
+fn tangled(functions: usize, size: usize) -> String {
+    use std::fmt::Write;
+    let mut text = String::new();
+    for f in 0..functions {
+        let labels: Vec<String> = (0..size).map(|i| format!("L{i}")).collect();
+        let _ = writeln!(
+            text,
+            ".func f{f}() {{ .reg .b32 %r<{size}>; T: .branchtargets {};",
+            labels.join(", ")
+        );
+        for i in 0..size {
+            let next = (i + 1) % size;
+            let _ = writeln!(
+                text,
+                "L{i}: add.u32 %r{i}, %r{i}, %r{next}; brx.idx %r{i}, T;"
+            );
+        }
+        text += "ret; }\n";
+    }
+    text
+}
+
+#[test]
+fn values_that_meet_are_limited_for_the_whole_module() {
+    // 90 * 90 edges with up to 90 values each are 729 000; two functions are below two million together, three not.
+    let (_, plan) = planned(&tangled(3, 90));
+    let absent: Vec<bool> = plan.absent.iter().map(Option::is_some).collect();
+    assert_eq!(absent, [false, false, true]);
+}
+
 #[test]
 fn facts_spread_to_callers() {
     let (module, plan) = planned(

@@ -154,9 +154,11 @@ fn transfer(
                 let param = &function.params[i as usize];
                 let offset = i64::from(param.offset).wrapping_add(load.addr.offset);
                 let pointer = u32::from(load.bytes) * 8 == module.address_bits;
+                // A wrong load that never happens is no reason to look there.
+                let last = i64::from(function.param_bytes) - i64::from(load.bytes);
                 match u32::try_from(offset) {
-                    Ok(offset) if pointer && load.dsts.len() == 1 => {
-                        Origin::Of(Root::Params(SmallVec::from_slice(&[offset])))
+                    Ok(at) if pointer && load.dsts.len() == 1 && offset <= last => {
+                        Origin::Of(Root::Params(SmallVec::from_slice(&[at])))
                     }
                     _ => Origin::Number,
                 }

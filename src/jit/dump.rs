@@ -71,7 +71,12 @@ pub fn dump(
         .ok_or_else(|| Trouble::Bug("no plan".to_string()))
     })
     .map_err(failed)?;
-    let Lowered { clif, spans, .. } = lowered;
+    let Lowered {
+        clif,
+        spans,
+        tangled,
+        ..
+    } = lowered;
     let comments = Comments {
         source: &module.source,
         spans: &spans,
@@ -80,8 +85,8 @@ pub fn dump(
         return Ok(comments.clif(&clif));
     }
     compiler.disassemble = true;
-    let (piece, _) =
-        engine::fenced(|| compiler.compile(Symbol::Function(function), clif)).map_err(failed)?;
+    let (piece, _) = engine::fenced(|| compiler.compile(Symbol::Function(function), clif, tangled))
+        .map_err(failed)?;
     let Some(compiled) = compiler.context.compiled_code() else {
         return Err(failed(Trouble::Bug("no code".to_string())));
     };

@@ -182,11 +182,12 @@ impl Compiler {
         })
     }
 
-    /// Machine code for a function: the piece, and the bytes of its frame. `Context` keeps the rest.
+    /// Machine code for a function, without the mid-end if it is tangled: the piece, and the bytes of its frame. `Context` keeps the rest.
     pub(super) fn compile(
         &mut self,
         symbol: Symbol,
         clif: Function,
+        tangled: bool,
     ) -> Result<(Piece, usize), Trouble> {
         let trouble = |error: CodegenError| match error {
             CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Trouble::Limit,
@@ -199,10 +200,14 @@ impl Compiler {
         self.context.clear();
         self.context.set_disasm(self.disassemble);
         self.context.func = clif;
-        self.context.optimize(&*self.isa, plane).map_err(trouble)?;
-        let isa = match allocator(&self.context.func, self.opt_level) {
-            Allocator::Backtracking => &self.careful,
-            Allocator::SinglePass => &self.quick,
+        let isa = if tangled {
+            &self.quick
+        } else {
+            self.context.optimize(&*self.isa, plane).map_err(trouble)?;
+            match allocator(&self.context.func, self.opt_level) {
+                Allocator::Backtracking => &self.careful,
+                Allocator::SinglePass => &self.quick,
+            }
         };
         self.context
             .compile(&**isa, plane)
@@ -291,7 +296,7 @@ pub(super) fn compile(
     });
     let resolve = fenced(|| {
         let clif = lower::resolve(&*compiler.isa, &mut compiler.builder);
-        compiler.compile(Symbol::Resolve, clif)
+        compiler.compile(Symbol::Resolve, clif, false)
     });
     match resolve {
         Ok((piece, _)) => pieces.push(piece),
@@ -439,17 +444,18 @@ fn compile_function(
     })?;
     stats.lower += started.elapsed();
     let started = Instant::now();
-    let (piece, frame) = fenced(|| compiler.compile(Symbol::Function(id), lowered.clif))?;
+    let (piece, frame) =
+        fenced(|| compiler.compile(Symbol::Function(id), lowered.clif, lowered.tangled))?;
     let mut pieces = vec![piece];
     if function.kind == FunctionKind::Device {
         pieces.push(fenced(|| {
             let clif = lower::trampoline(module, id, &*compiler.isa, &mut compiler.builder);
-            Ok(compiler.compile(Symbol::Trampoline(id), clif)?.0)
+            Ok(compiler.compile(Symbol::Trampoline(id), clif, false)?.0)
         })?);
         if plan.facts[id.index()].is_simple() {
             let plain = fenced(|| {
                 let clif = lower::plain(module, id, &*compiler.isa, &mut compiler.builder);
-                clif.map(|clif| compiler.compile(Symbol::Plain(id), clif))
+                clif.map(|clif| compiler.compile(Symbol::Plain(id), clif, false))
                     .transpose()
             })?;
             pieces.extend(plain.map(|(piece, _)| piece));

@@ -85,6 +85,8 @@ pub struct Lowered {
     pub spans: Vec<Span>,
     /// Sums of kernel parameters that point to memory, in the order of [`context::Context::roots`].
     pub roots: Vec<Root>,
+    /// [`FunctionPlan::tangled`](crate::spmd::FunctionPlan::tangled)
+    pub tangled: bool,
 }
 
 /// Lowers a function that has a plan.
@@ -108,7 +110,12 @@ pub fn lower(
     let lower = function::Lower::new(module, plan, function_plan, id, options, sites, b);
     let (b, spans, roots) = lower.run();
     b.finalize(config(isa));
-    Some(Lowered { clif, spans, roots })
+    Some(Lowered {
+        clif,
+        spans,
+        roots,
+        tangled: function_plan.tangled,
+    })
 }
 
 fn config(isa: &dyn TargetIsa) -> TargetFrontendConfig {

@@ -92,6 +92,33 @@ impl Cfg {
         self.header.contains(&true)
     }
 
+    /// The sizes of all loops together, in blocks; no more than `limit` and a loop's size of it is counted.
+    pub fn nesting(&self, limit: u64) -> u64 {
+        let mut number = vec![0u32; self.preds.len()];
+        for (i, b) in (0..).zip(&self.order) {
+            number[b.index()] = i;
+        }
+        let mut member = vec![NONE; self.preds.len()];
+        let mut total = 0;
+        let mut stack: Vec<Block> = Vec::new();
+        for &head in self.order.iter().filter(|&&b| self.is_header(b)) {
+            member[head.index()] = head.0;
+            total += 1;
+            let back = self.preds(head).iter();
+            stack.extend(back.filter(|p| number[p.index()] >= number[head.index()]));
+            while let Some(b) = stack.pop() {
+                if std::mem::replace(&mut member[b.index()], head.0) != head.0 {
+                    total += 1;
+                    stack.extend(self.preds(b));
+                }
+            }
+            if total > limit {
+                break;
+            }
+        }
+        total
+    }
+
     /// Blocks that `node` (a block or the root) dominates immediately.
     pub fn dominated(&self, node: usize) -> &[Block] {
         &self.children[node]

@@ -36,6 +36,7 @@ fn write_plan(
         (facts.deep, "may be nested deep"),
         (facts.counted, "calls of it are counted"),
         (facts.is_simple(), "simple: no context needed"),
+        (own.tangled, "tangled: compiled without optimising"),
     ] {
         if yes {
             writeln!(text, "  {what}")?;

@@ -102,7 +102,7 @@ pub fn refuse(function: &Function) -> Option<Absent> {
 }
 
 /// About how many instructions of Cranelift a function becomes.
-fn weight(function: &Function) -> u64 {
+pub(super) fn weight(function: &Function) -> u64 {
     let of_inst = |kind: &Kind| match kind {
         Kind::Pure(pure) => match pure.op {
             PureOp::Video(_) => 30,

@@ -44,6 +44,9 @@ pub struct FunctionPlan {
     pub provenance: Provenance,
     /// Accesses that are checked together, by block.
     pub runs: Vec<Vec<Run>>,
+    /// Whether optimising it would take time out of proportion: loops nested in hundreds, thousands of values alive
+    /// across thousands of blocks, or sheer size.
+    pub tangled: bool,
 }
 
 impl FunctionPlan {
@@ -54,23 +57,26 @@ impl FunctionPlan {
     pub fn new(module: &Module, function: &Function) -> Result<Self, Absent> {
         let cfg = Cfg::new(function);
         let names = Names::new(function);
-        let ssa = Ssa::new(function, &cfg, &names).ok_or(Absent::TooLarge {
-            what: "places where values meet",
-            count: ssa::LIMIT as u64 + 1,
-            limit: ssa::LIMIT as u64,
-        })?;
+        let ssa = Ssa::new(function, &cfg, &names)?;
         let provenance = Provenance::new(module, function, &names);
         let runs = function
             .blocks
             .iter()
             .map(|b| runs::runs(module, function, &names, &provenance, b))
             .collect();
+        let blocks = cfg.order().len() as u64;
+        let deep = 40 * blocks + 50_000;
+        let tangled = facts::weight(function) > 250_000
+            || ssa.crowding() > 300_000
+            || ssa.arguments() > 100_000
+            || cfg.nesting(deep) > deep;
         Ok(FunctionPlan {
             cfg,
             names,
             ssa,
             provenance,
             runs,
+            tangled,
         })
     }
 

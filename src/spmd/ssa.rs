@@ -4,38 +4,46 @@
 //! last defined, or met at a block's start, on the way down from the root; at the root every name is zero.
 
 use super::cfg::Cfg;
+use super::facts::Absent;
 use super::names::{Name, Names};
 use crate::ir::{Block, Function};
 
-/// The most work, in visits of a block for a name. Real code needs fewer than it has instructions.
-pub(super) const LIMIT: usize = 20_000_000;
+/// The most work, in visits of a block for a name. Real code needs not many more than it has instructions.
+const MOST_WORK: usize = 20_000_000;
 
 /// The most values that are handed to blocks where they meet, over all ways into them.
-const MOST_ARGUMENTS: usize = 2_000_000;
+const MOST_ARGUMENTS: usize = 500_000;
 
-/// The most of names that live across blocks, times blocks: what register allocation may have to look at.
-const MOST_LIVE: usize = 2_000_000_000;
+/// Values that live into a block without crowding it: about as many as machines have registers.
+const ROOM: u32 = 16;
 
 /// Which names need a parameter of which block.
 #[derive(Debug)]
 pub struct Ssa {
     phis: Vec<Vec<Name>>,
+    crowding: u64,
+    arguments: u64,
 }
 
 impl Ssa {
-    /// Of a function; `None` if it is too tangled to be worth it.
-    pub fn new(function: &Function, cfg: &Cfg, names: &Names) -> Option<Self> {
+    /// Of a function.
+    ///
+    /// # Errors
+    /// One that is too tangled to be worth it.
+    pub fn new(function: &Function, cfg: &Cfg, names: &Names) -> Result<Self, Absent> {
+        let too_large = |what, limit: usize| Absent::TooLarge {
+            what,
+            count: limit as u64 + 1,
+            limit: limit as u64,
+        };
+        let tangled = || too_large("visits of blocks to follow values", MOST_WORK);
         let events = Events::collect(function, cfg, names);
-        let lasting = (0..names.len()).filter(|&n| !events.exposed(Name(n as u32)).is_empty());
-        if lasting.count().saturating_mul(cfg.order().len()) > MOST_LIVE {
-            return None;
-        }
-        let frontiers = cfg.frontiers(LIMIT)?;
-        let mut phis = vec![Vec::new(); function.blocks.len()];
+        let frontiers = cfg.frontiers(MOST_WORK).ok_or_else(tangled)?;
+        let count = function.blocks.len();
+        let mut phis = vec![Vec::new(); count];
+        let mut living = vec![0u32; count];
         // Marks hold the name for which they were set, plus one.
-        let mut live = vec![0u32; function.blocks.len()];
-        let mut met = vec![0u32; function.blocks.len()];
-        let mut defined = vec![0u32; function.blocks.len()];
+        let [mut live, mut met, mut defined] = [(); 3].map(|()| vec![0u32; count]);
         let mut stack = Vec::new();
         let mut work = 0;
         for n in 0..names.len() {
@@ -43,11 +51,6 @@ impl Ssa {
             let mark = name.0 + 1;
             let (defs, exposed) = (events.defs(name), events.exposed(name));
             if exposed.is_empty() {
-                continue;
-            }
-            if let [def] = defs
-                && exposed.iter().all(|&b| cfg.strictly_dominates(*def, b))
-            {
                 continue;
             }
             for d in defs {
@@ -60,6 +63,7 @@ impl Ssa {
             }
             while let Some(b) = stack.pop() {
                 work += 1;
+                living[b.index()] += 1;
                 for &p in cfg.preds(b) {
                     if defined[p.index()] != mark && live[p.index()] != mark {
                         live[p.index()] = mark;
@@ -67,7 +71,11 @@ impl Ssa {
                     }
                 }
             }
-            if defs.is_empty() {
+            if work > MOST_WORK {
+                return Err(tangled());
+            }
+            let one = |def: &Block| exposed.iter().all(|&b| cfg.strictly_dominates(*def, b));
+            if defs.is_empty() || matches!(defs, [def] if one(def)) {
                 continue;
             }
             let mut meet = |from: usize, stack: &mut Vec<Block>| {
@@ -88,16 +96,33 @@ impl Ssa {
                 work += 1;
                 meet(b.index(), &mut stack);
             }
-            if work > LIMIT {
-                return None;
-            }
         }
         let mut arguments = 0usize;
         for &b in cfg.order() {
             let terminator = &function.block(b).terminator;
             terminator.successors(|s| arguments = arguments.saturating_add(phis[s.index()].len()));
         }
-        (arguments <= MOST_ARGUMENTS).then_some(Ssa { phis })
+        if arguments > MOST_ARGUMENTS {
+            return Err(too_large("values where ways meet", MOST_ARGUMENTS));
+        }
+        Ok(Ssa {
+            phis,
+            crowding: living
+                .iter()
+                .map(|&n| u64::from(n.saturating_sub(ROOM)))
+                .sum(),
+            arguments: arguments as u64,
+        })
+    }
+
+    /// How many values live into blocks beyond what fits registers, over all blocks.
+    pub fn crowding(&self) -> u64 {
+        self.crowding
+    }
+
+    /// How many values are handed to blocks where they meet.
+    pub fn arguments(&self) -> u64 {
+        self.arguments
     }
 
     /// The names whose values meet at the start of a block.

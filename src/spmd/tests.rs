@@ -204,6 +204,19 @@ fn every_cycle_has_a_header() {
     }
 }
 
+#[test]
+fn nesting_counts_each_block_once_for_each_loop_around_it() {
+    let (_, plan) = planned(
+        ".func f(.reg .b32 n) { .reg .pred %p;\n\
+         A: sub.u32 n, n, 1; B: sub.u32 n, n, 1; C: setp.ne.u32 %p, n, 0; @%p bra C;\n\
+         @%p bra B; @%p bra A; D: @%p bra D; ret; }",
+    );
+    let own = plan.function(FuncId(0)).expect("a plan");
+    // A holds A, B, C and the two branches behind C; B holds B, C and the first branch; C and D hold themselves.
+    assert_eq!(own.cfg.nesting(1000), 5 + 3 + 1 + 1);
+    assert!(!own.tangled);
+}
+
 /// Where a value was made: at the start, at an instruction, or where values met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Made {
@@ -249,7 +262,7 @@ fn values_found_by_the_tree_are_those_of_execution() {
         let function = random_function(&mut numbers);
         let cfg = Cfg::new(&function);
         let names = Names::new(&function);
-        let ssa = Ssa::new(&function, &cfg, &names).expect("small");
+        let ssa = Ssa::new(&function, &cfg, &names).expect("a small function");
         let found = values_by_tree(&function, &cfg, &ssa);
         // Execute, choosing ways at random. A meeting value stands for what the name held when it met.
         let mut held = vec![Made::Start; function.regs.len()];

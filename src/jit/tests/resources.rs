@@ -93,6 +93,53 @@ fn compile_time_grows_no_faster_than_the_function() {
 }
 
 #[test]
+fn loops_nested_in_hundreds_do_not_take_for_ever() {
+    let depth = 1000;
+    let mut text = format!(".func f() {{\n.reg .pred %p; .reg .b32 %r<{depth}>;\n");
+    for i in 0..depth {
+        let _ = writeln!(text, "mov.u32 %r{i}, 0; L{i}:");
+    }
+    for i in (0..depth).rev() {
+        let _ = writeln!(
+            text,
+            "add.u32 %r{i}, %r{i}, 1; setp.lt.u32 %p, %r{i}, 3; @%p bra L{i};"
+        );
+    }
+    text += "ret; }\n";
+    let settings = Settings {
+        verify: false,
+        ..Settings::default()
+    };
+    let taken = time(&text, &settings);
+    assert!(taken < Duration::from_secs(20), "{taken:?}");
+}
+
+#[test]
+fn many_values_alive_across_many_blocks_do_not_take_for_ever() {
+    let (values, blocks) = (1000, 2000);
+    let mut text = format!(".func f(.reg .b64 a) {{\n.reg .pred %p; .reg .b32 %x, %r<{values}>;\n");
+    for i in 0..values {
+        let _ = writeln!(text, "ld.volatile.global.u32 %r{i}, [a];");
+    }
+    for i in 0..blocks {
+        let _ = writeln!(
+            text,
+            "ld.volatile.global.u32 %x, [a]; setp.eq.u32 %p, %x, {i}; @%p bra E;"
+        );
+    }
+    for i in 0..values {
+        let _ = writeln!(text, "st.volatile.global.u32 [a], %r{i};");
+    }
+    text += "E: ret; }\n";
+    let settings = Settings {
+        verify: false,
+        ..Settings::default()
+    };
+    let taken = time(&text, &settings);
+    assert!(taken < Duration::from_secs(20), "{taken:?}");
+}
+
+#[test]
 fn functions_past_the_limit_are_refused_and_others_are_not() {
     let mut text = ".func f() {\n.reg .b32 %r<2>;\n".to_string();
     for _ in 0..=MOST_INSTRUCTIONS {

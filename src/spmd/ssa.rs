@@ -12,7 +12,7 @@ use crate::ir::{Block, Function};
 const MOST_WORK: usize = 20_000_000;
 
 /// The most values that are handed to blocks where they meet, over all ways into them.
-const MOST_ARGUMENTS: usize = 500_000;
+const MOST_ARGUMENTS: usize = 2_000_000;
 
 /// Values that live into a block without crowding it: about as many as machines have registers.
 const ROOM: u32 = 16;

@@ -5,7 +5,7 @@ use super::host::{self, Host};
 use super::{CompileError, Misuse, Settings};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::lower::context::{self, Context, Extent, FaultRecord, Start};
-use crate::machine::{Fault, FaultKind, Launch, Scratch};
+use crate::machine::{Fault, FaultKind, Launch, Scratch, with_stack};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, Root};
 use std::ptr::null;
@@ -346,12 +346,17 @@ impl<'a> Entry<'a> {
         if ir.local_bytes <= self.launch.limits.local_bytes {
             return None;
         }
-        let kind = FaultKind::StackOverflow;
-        let fault = Fault::new(kind, &self.inner.module, self.function, ir.span, u32::MAX);
-        Some(fault.by(block, [0; 3]).detail(format!(
+        Some(self.first_overflow(block).detail(format!(
             "{} bytes of local memory wanted, there are {}",
             ir.local_bytes, self.launch.limits.local_bytes
         )))
+    }
+
+    /// The stack overflow of a CTA whose first thread cannot begin.
+    fn first_overflow(&self, block: [u32; 3]) -> Fault {
+        let (module, span) = (&self.inner.module, self.ir().span);
+        let kind = FaultKind::StackOverflow;
+        Fault::new(kind, module, self.function, span, u32::MAX).by(block, [0; 3])
     }
 
     /// Sets a context up and hands it to `enter`, with enough native stack; gives the status that comes back.
@@ -419,7 +424,7 @@ impl<'a> Entry<'a> {
         } else {
             0
         };
-        let status = stacker::maybe_grow(reserve + deep, 2 * reserve + deep, || {
+        let status = with_stack(reserve + deep, 2 * reserve + deep, || {
             let here = (&raw const context) as usize;
             let lowest = stacker::remaining_stack()
                 .map_or(here, |left| stack_pointer().saturating_sub(left));
@@ -427,8 +432,12 @@ impl<'a> Entry<'a> {
             enter(&mut context)
         });
         match status {
-            context::FAULT => Err(host.fault(&context)),
-            other => Ok(other),
+            Ok(context::FAULT) => Err(host.fault(&context)),
+            Ok(other) => Ok(other),
+            Err(_) => Err(self.first_overflow(block).detail(format!(
+                "the host has no room for {} bytes of stack",
+                2 * reserve + deep
+            ))),
         }
     }
 }

@@ -23,8 +23,11 @@ mod clock;
 mod fault;
 mod launch;
 pub mod memory;
+mod stack;
 
 pub use clock::nanoseconds;
 pub use fault::{Fault, FaultKind, Nearest};
 pub use launch::{ALIGN, Buffer, Launch, Limits, Scratch, Stop};
+pub(crate) use stack::with_stack;
+
 pub use memory::{Access, AddressMap, Region, View, window};

@@ -311,7 +311,8 @@ pub(super) fn explain(
 /// look for more with each CTA.
 fn with_stack<T>(calls: bool, f: impl FnOnce() -> T) -> T {
     if calls {
-        stacker::maybe_grow(STACK / 2, STACK, f)
+        // Engines see to what there is not enough of.
+        machine::with_stack(STACK / 2, STACK, f).unwrap_or_else(|f| f())
     } else {
         f()
     }

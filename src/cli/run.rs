@@ -260,8 +260,9 @@ impl Args {
             Some(kernel) => kernel.clone(),
             None => only_kernel(&Module::parse_named(&name, &*text)?)?,
         };
-        let mut read =
-            |file: &str| std::fs::read(file).map_err(|e| FormatError::new(format!("{file}: {e}")));
+        let mut read = |file: &str| {
+            files::read(Path::new(file)).map_err(|e| FormatError::new(format!("{file}: {e}")))
+        };
         let args = self
             .args
             .iter()

@@ -1,6 +1,6 @@
 //! Which files hold test cases.
 
-use super::{launch_lines, run_lines};
+use super::{files, launch_lines, run_lines};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ fn test_file(path: &Path) -> Result<Option<TestFile>, DiscoverError> {
     if !is_launch && !matches!(extension, "tsv" | "ptx") {
         return Ok(None);
     }
-    let bytes = fs::read(path).map_err(|error| DiscoverError::Io {
+    let bytes = files::read(path).map_err(|error| DiscoverError::Io {
         path: path.to_path_buf(),
         error,
     })?;

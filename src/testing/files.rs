@@ -1,9 +1,32 @@
 //! Files that test cases and commands name.
 
 use super::FormatError;
-use std::fs;
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
+
+/// Most bytes that are read of a file. No text may be longer, and devices such as `/dev/zero` have no end.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The bytes of a file.
+///
+/// # Errors
+/// It cannot be read, or is longer than [`MOST_BYTES`].
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_all(File::open(path)?, MOST_BYTES)
+}
+
+fn read_all(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("longer than {most} bytes"),
+        ));
+    }
+    Ok(bytes)
+}
 
 /// The bytes of a file of a folder.
 ///
@@ -11,7 +34,7 @@ use std::path::Path;
 /// It cannot be read.
 pub(crate) fn read_in(folder: &Path, name: &str) -> Result<Vec<u8>, FormatError> {
     let path = folder.join(name);
-    fs::read(&path).map_err(|e| FormatError::new(format!("{}: {e}", path.display())))
+    read(&path).map_err(|e| FormatError::new(format!("{}: {e}", path.display())))
 }
 
 /// A text file with the name that messages call it by; `-` is standard input.
@@ -20,11 +43,12 @@ pub(crate) fn read_in(folder: &Path, name: &str) -> Result<Vec<u8>, FormatError>
 /// It cannot be read, or is not UTF-8.
 pub(crate) fn read_text(path: &Path) -> Result<(String, String), FormatError> {
     let (name, bytes) = if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        ("<stdin>".to_string(), read.map(|_| bytes))
+        (
+            "<stdin>".to_string(),
+            read_all(io::stdin().lock(), MOST_BYTES),
+        )
     } else {
-        (path.display().to_string(), fs::read(path))
+        (path.display().to_string(), read(path))
     };
     let bytes = bytes.map_err(|e| FormatError::new(format!("{name}: {e}")))?;
     match String::from_utf8(bytes) {
@@ -36,5 +60,16 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), FormatError> {
                 "{name}: not UTF-8 from byte {at} on, in line {line}"
             )))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_not_read_for_ever() {
+        let error = read_all(io::repeat(b' '), 100).expect_err("longer than can be read");
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 }

@@ -61,8 +61,8 @@
 //! # Ok::<(), ptxlift::Error>(())
 //! ```
 //!
-//! All of these are owned handles: cheap to clone, free to be sent to and shared between threads, in no order to be
-//! dropped. Code and memory go with the last handle that needs them.
+//! All of these are owned handles: cheap to clone, free to be sent to and shared between threads, and dropped in any
+//! order. Code and memory go with the last handle that needs them.
 //!
 //! # What can go wrong
 //! Everything gives an [`Error`], of one of five kinds: the text is wrong; it needs something that is not built yet

@@ -99,7 +99,10 @@ fn dump_native(
             Ok(text) => out.text(format_args!("; {}\n{text}\n", function.name)),
             Err(jit::DumpError::Compile(error)) => return Err(Failure::bug(error.to_string())),
             Err(error) if named.is_some() => {
-                return Err(Failure::Input(format!("`{}`: {error}", function.name)));
+                return Err(Failure::Unsupported(format!(
+                    "`{}`: {error}",
+                    function.name
+                )));
             }
             Err(error) => out.text(format_args!("; {}: {error}\n", function.name)),
         }

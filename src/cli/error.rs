@@ -14,6 +14,8 @@ pub(super) enum Failure {
     Usage(String),
     /// A file cannot be read, or says something wrong.
     Input(String),
+    /// Something that is not built yet is needed.
+    Unsupported(String),
     /// A comparison failed, or files were refused; everything has been said already.
     Said(u8),
     /// What the library says.
@@ -40,7 +42,7 @@ impl Failure {
             Failure::Library(Error::Diagnostics(_)) => 1,
             Failure::Library(Error::Usage(_)) => 2,
             Failure::Library(Error::Fault(_)) => 3,
-            Failure::Library(Error::Unsupported(_)) => 4,
+            Failure::Library(Error::Unsupported(_)) | Failure::Unsupported(_) => 4,
             Failure::Library(Error::Internal(_)) | Failure::Bug(_) => 70,
         }
     }
@@ -49,7 +51,9 @@ impl Failure {
         match self {
             Failure::Said(_) => {}
             Failure::Library(Error::Diagnostics(diagnostics)) => show_diagnostics(diagnostics, err),
-            Failure::Usage(message) | Failure::Input(message) => warn(err, "error", message),
+            Failure::Usage(message) | Failure::Input(message) | Failure::Unsupported(message) => {
+                warn(err, "error", message);
+            }
             Failure::Bug(message) => warn(err, "internal error", message),
             Failure::Library(error @ Error::Internal(_)) => warn(err, "error", &error.to_string()),
             Failure::Library(error) => {

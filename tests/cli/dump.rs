@@ -28,4 +28,11 @@ fn stages_with_the_text_as_comments() {
         ".version 8.0\n.target sm_80\n.entry k() { add; }\n",
     );
     code(&ptxlift(&["dump", "--stage", "ir", &bad]), 1);
+    let lacking = folder.file(
+        "lacking.ptx",
+        ".version 8.0\n.target sm_80\n.entry k() { bar.sync 0; ret; }\n",
+    );
+    let args = ["dump", "--stage", "asm", &lacking];
+    code(&ptxlift(&args), 0);
+    code(&ptxlift(&[&args[..], &["--kernel", "k"]].concat()), 4);
 }

@@ -89,22 +89,23 @@ fn head(instruction: &ast::Instruction<'_>) -> Span {
         })
 }
 
-/// `.a`, `.b` or `.c`
+/// `.a`, `.b` or `.c`; of many only the first, and how many more there are.
 fn alternatives(words: &[&str]) -> String {
-    let mut text = String::new();
-    for (index, word) in words.iter().enumerate() {
-        if index > 0 {
-            text.push_str(if index + 1 == words.len() {
-                " or "
-            } else {
-                ", "
-            });
-        }
-        text.push_str("`.");
-        text.push_str(word);
-        text.push('`');
+    const SHOWN: usize = 12;
+    let shown = match words.len() {
+        // Room for one more instead of "1 other".
+        few if few <= SHOWN + 1 => few,
+        _ => SHOWN,
+    };
+    let mut parts: Vec<String> = words[..shown].iter().map(|w| format!("`.{w}`")).collect();
+    if shown < words.len() {
+        parts.push(format!("{} others", words.len() - shown));
     }
-    text
+    match parts.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
+    }
 }
 
 fn refused(instruction: &ast::Instruction<'_>, refusal: &Refusal) -> Diagnostic {
@@ -152,7 +153,7 @@ fn refused(instruction: &ast::Instruction<'_>, refusal: &Refusal) -> Diagnostic 
         }
         Refusal::Missing { slot, expected } => Diagnostic::error(
             head(instruction),
-            format!("`{}` lacks a {}", spelling(instruction), slot.describe()),
+            format!("`{}` lacks {}", spelling(instruction), slot.with_article()),
         )
         .label(format!("expected {}", alternatives(expected))),
         Refusal::Rule(choice, broken) => complaint(instruction, choice, broken),
@@ -420,6 +421,12 @@ mod tests {
         let (word, _, label, _) = error_now("shf.l.b32 %r0, %r1, %r2, %r3;");
         assert_eq!(word, "shf.l.b32");
         assert_eq!(label, "expected `.clamp` or `.wrap`");
+        let (_, message, ..) = error_now("shf.l.b32 %r0, %r1, %r2, %r3;");
+        assert_eq!(message, "`shf.l.b32` lacks an overrun mode");
+        let (_, _, label, hint) = error_now("ld.parm.u32 %r0, [0];");
+        assert!(label.starts_with("expected `.weak`, "), "{label}");
+        assert!(label.ends_with(" others") && label.len() < 200, "{label}");
+        assert_eq!(hint.as_deref(), Some("did you mean `.param`?"));
         let (word, ..) = error_now("cvt.sat.s32.u16 %r0, %h1;");
         assert_eq!(word, ".sat");
     }

@@ -8,6 +8,7 @@ use crate::ir::{self, RegClass};
 use crate::runtime::Module;
 use crate::testing::files;
 use serde::Serialize;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -109,6 +110,8 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         } else {
             report.show(out);
         }
+        // The next file's errors come behind this.
+        let _ = out.flush();
     }
     match code {
         0 => Ok(()),

@@ -1,7 +1,7 @@
 //! `ptxlift eval`
 
 use super::error::Failure;
-use super::out::Out;
+use super::out::{Out, counted};
 use crate::error::Error;
 use crate::runtime::{Engine, EngineKind, Module};
 use crate::testing::contents::{ElemTy, parse_integer};
@@ -40,13 +40,19 @@ const KERNEL: &str = "eval";
 const WIDTHS: [u32; 3] = [32, 64, 16];
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    // Behind the statement everything is a value, for the sake of negative ones.
+    if let Some(option) = args.values.iter().find(|v| v.starts_with("--")) {
+        return Err(Failure::Usage(format!(
+            "`{option}`: options stand before the statement"
+        )));
+    }
     let template = template(&args.statement)?;
     if args.values.len() != template.operands.len() {
         return Err(Failure::Usage(format!(
-            "the statement has {} sources ({}), there are {} values",
-            template.operands.len(),
+            "the statement has {} ({}), the command line {}",
+            counted(template.operands.len() as u64, "source"),
             template.operands.join(" "),
-            args.values.len()
+            counted(args.values.len() as u64, "value")
         )));
     }
     let values = args
@@ -127,7 +133,7 @@ fn parse_value(text: &str) -> Result<Value, Failure> {
         .filter(|v| (-(1i128 << 63)..1i128 << 64).contains(v))
         .ok_or_else(|| {
             Failure::Usage(format!(
-                "`{text}` is no 64-bit integer, and no 0f... or 0d... with 8 or 16 digits"
+                "`{text}` is neither a 64-bit integer nor 0f... or 0d... with 8 or 16 digits"
             ))
         })?;
     Ok(Value {

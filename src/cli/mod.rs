@@ -15,6 +15,7 @@ mod trace;
 use clap::{Parser, Subcommand, ValueEnum};
 use error::Failure;
 use out::Out;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// Runs NVIDIA PTX on the CPU.
@@ -23,7 +24,7 @@ use std::process::ExitCode;
     name = "ptxlift",
     version,
     about,
-    after_help = "Files given as `-` come from standard input.\n\
+    after_help = "PTX files given as `-` come from standard input.\n\
                   Exit codes: 0 fine, 1 the input is at fault or a comparison failed, 2 usage, 3 the kernel faulted, \
                   4 unsupported, 70 a bug of ptxlift."
 )]
@@ -136,6 +137,8 @@ pub fn main() -> ExitCode {
     let code = match result {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => {
+            // What came before the error stands before it; a broken stream is remembered for `finish`.
+            let _ = out.flush();
             failure.show(&mut Out::stderr());
             failure.exit_code()
         }

@@ -100,6 +100,12 @@ pub(super) fn warn(err: &mut Out, word: &str, message: &str) {
     err.text(format_args!("{on}{word}{off}: {message}\n"));
 }
 
+/// `1 block`, `2 blocks`
+pub(super) fn counted(number: u64, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! `ptxlift run`
 
 use super::error::Failure;
-use super::out::{Out, warn};
+use super::out::{Out, counted, warn};
 use super::{EngineArg, ReadingArg, trace};
 use crate::error::Error;
 use crate::interp::Step;
@@ -13,6 +13,7 @@ use crate::testing::launch::{Arg, ArgValue, LaunchSpec};
 use crate::testing::launch_toml::LaunchFile;
 use crate::testing::report::{self, engine_name};
 use crate::testing::{FormatError, files};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -93,7 +94,7 @@ fn parse_extent(text: &str) -> Result<Extent, String> {
         *to = number
             .trim()
             .parse()
-            .map_err(|_| format!("`{number}` is no number; write X, X,Y or X,Y,Z"))?;
+            .map_err(|_| format!("`{number}` is not a number; write X, X,Y or X,Y,Z"))?;
     }
     Ok(Extent(extent))
 }
@@ -149,8 +150,8 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             Some(ArgValue::Buffer { .. })
         ) {
             return Err(Failure::Usage(format!(
-                "parameter {index} is no buffer; the kernel is given {} arguments, counted from 0",
-                job.spec.args.len()
+                "parameter {index} is not a buffer; the kernel is given {}, counted from 0",
+                counted(job.spec.args.len() as u64, "argument")
             )));
         }
     }
@@ -440,12 +441,6 @@ impl Args {
     }
 }
 
-/// `1 block`, `2 blocks`
-fn counted(number: u64, what: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{s}")
-}
-
 fn only_kernel(module: &Module) -> Result<String, Failure> {
     let names: Vec<&str> = module.kernels().map(|k| k.name()).collect();
     match names[..] {
@@ -471,6 +466,7 @@ fn say_verdict(
     let engine = engine_name(engine);
     match judge_description(description, left) {
         report::Outcome::Failed { expected, got } => {
+            let _ = out.flush();
             warn(
                 &mut Out::stderr(),
                 "error",

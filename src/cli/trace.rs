@@ -36,7 +36,7 @@ fn parse_index(text: &str) -> Result<Index, String> {
         *to = number
             .trim()
             .parse()
-            .map_err(|_| format!("`{number}` is no number"))?;
+            .map_err(|_| format!("`{number}` is not a number"))?;
     }
     Ok(Index(index))
 }
@@ -46,7 +46,7 @@ fn parse_lines(text: &str) -> Result<RangeInclusive<u32>, String> {
     let number = |n: &str| {
         n.trim()
             .parse()
-            .map_err(|_| format!("`{n}` is no line number"))
+            .map_err(|_| format!("`{n}` is not a line number"))
     };
     Ok(number(first)?..=number(last)?)
 }

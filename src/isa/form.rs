@@ -147,6 +147,14 @@ impl SlotName {
         }
     }
 
+    /// [`describe`](Self::describe) behind `a` or `an`.
+    pub fn with_article(self) -> String {
+        let name = self.describe();
+        // `L1`, `L2`: an "el".
+        let vowel = name.starts_with(['a', 'e', 'i', 'o', 'u', 'L']);
+        format!("{} {name}", if vowel { "an" } else { "a" })
+    }
+
     /// Whether the slot holds a type: types keep the order of the slots.
     pub fn is_type(self) -> bool {
         matches!(

@@ -51,7 +51,9 @@ fn write_blocks(
     function: &Function,
     plan: &FunctionPlan,
 ) -> std::fmt::Result {
-    writeln!(text, "  one region, {} blocks", plan.cfg.order().len())?;
+    let blocks = plan.cfg.order().len();
+    let s = if blocks == 1 { "" } else { "s" };
+    writeln!(text, "  one region, {blocks} block{s}")?;
     for &b in plan.cfg.order() {
         let label = function.block(b).label.as_deref().unwrap_or("");
         write!(text, "  {b} {label}")?;

@@ -286,7 +286,7 @@ impl Init {
             }
             _ => {
                 return Err(FormatError::new(format!(
-                    "`{kind}` is no initial contents; there are zeros, fill, iota, file, splitmix64"
+                    "`{kind}` is not a kind of contents; there are zeros, fill, iota, file, splitmix64"
                 )));
             }
         };

@@ -54,7 +54,7 @@ impl Arg {
     ) -> Result<Self, FormatError> {
         let (ty, value) = text.split_once(':').ok_or_else(|| {
             FormatError::new(format!(
-                "`{text}` is no argument; write TYPE:VALUE or TYPE[COUNT]:CONTENTS, such as u32:5 or f32[256]:zeros"
+                "`{text}` is not an argument; write TYPE:VALUE or TYPE[COUNT]:CONTENTS, such as u32:5 or f32[256]:zeros"
             ))
         })?;
         let value = match ty.split_once('[') {

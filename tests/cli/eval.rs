@@ -66,5 +66,12 @@ fn mistakes() {
     code(&ptxlift(&["eval", "add.rn.f32 %d, %a, %b", "1", "2"]), 4);
     code(&ptxlift(&["eval", "popc.b32 %d, %a"]), 2);
     code(&ptxlift(&["eval", "popc.b32 %d, %a", "many"]), 2);
+    let output = ptxlift(&["eval", "popc.b32 %d, %a", "1", "--target", "sm_50"]);
+    code(&output, 2);
+    assert!(
+        stderr(&output).contains("before the statement"),
+        "{}",
+        stderr(&output)
+    );
     code(&ptxlift(&["eval", "bar.sync 0"]), 2);
 }

@@ -115,7 +115,7 @@ fn mistakes_are_told_with_what_is_wanted() {
         (&["--kernel", "add_n", "--arg", "u32"], 2, "TYPE:VALUE"),
         (&["--kernel", "traps", "--grid", "0"], 2, "grid"),
         (&["--kernel", "traps", "--block", "1,2,3,4"], 2, "three"),
-        (&["--kernel", "traps", "--print", "0"], 2, "no buffer"),
+        (&["--kernel", "traps", "--print", "0"], 2, "not a buffer"),
         (&["--kernel", "traps"], 3, "trap"),
         (&["--kernel", "meets"], 4, "bar.sync"),
         (&["--kernel", "endless", "--timeout", "0.2"], 3, "--timeout"),

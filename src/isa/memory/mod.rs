@@ -466,13 +466,13 @@ fn access_rules(choice: &Choice<'_>) -> Result<(), Complaint> {
         if choice.has(name) && order == Some("volatile") && name != SlotName::PrefetchSize {
             return Err(Complaint::slot(
                 name,
-                format!("a {} does not go with `.volatile`", name.describe()),
+                format!("{} does not go with `.volatile`", name.with_article()),
             ));
         }
         if choice.has(name) && !cached(choice) {
             return Err(Complaint::slot(
                 name,
-                format!("a {} goes with global memory only", name.describe()),
+                format!("{} goes with global memory only", name.with_article()),
             ));
         }
     }

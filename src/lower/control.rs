@@ -20,7 +20,7 @@ use std::mem::offset_of;
 struct Needs {
     /// It may recurse, or be nested too deep: count it.
     counted: bool,
-    /// A tree of such calls may take for ever.
+    /// A tree or row of such calls may take for ever.
     polled: bool,
     /// It may end otherwise than by returning.
     status: bool,
@@ -36,7 +36,7 @@ impl Lower<'_, '_> {
                 let ty = function.call_type();
                 let needs = Needs {
                     counted: own.deep || facts.counted,
-                    polled: self.modules.calls(*callee),
+                    polled: facts.polled,
                     status: facts.faults || facts.exits,
                 };
                 let depth = self.enter(inst, &needs);

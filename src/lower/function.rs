@@ -184,6 +184,10 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.body();
 
         self.b.switch_to_block(latch);
+        if self.modules.facts[self.id.index()].long {
+            let site = self.site(Cause::Stop, self.function.span, u32::MAX);
+            self.poll(site);
+        }
         for &(head, index, count) in loops.iter().rev() {
             let next = self.emit().add_k(index, 1);
             let more = self

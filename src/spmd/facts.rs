@@ -46,6 +46,10 @@ pub const MOST_PARAMETERS: u64 = 512;
 /// Most bytes of parameters and `.param` variables that a device function keeps on the native stack.
 pub const MOST_FRAME: u64 = 64 << 10;
 
+/// Functions of more than so many Cranelift instructions may take long, even without a loop: some microseconds, which
+/// a thousand threads and a hundred calls make a second of.
+const LONG: u64 = 5_000;
+
 /// Calls nested no deeper than this, and without recursion, are not counted.
 pub const SHALLOW: u32 = 32;
 
@@ -64,6 +68,10 @@ pub struct Facts {
     pub deep: bool,
     /// A deep function may be reached from it (itself included): calls to it are counted.
     pub counted: bool,
+    /// It may take long, loops and calls apart.
+    pub long: bool,
+    /// Whether time is up is looked at before it is called: for it may take long, loops apart.
+    pub polled: bool,
 }
 
 impl Facts {
@@ -266,9 +274,14 @@ pub fn facts(
     for node in module.functions.len()..nodes {
         (faults[node], context[node]) = (true, true);
     }
-    for (i, function) in module.functions.iter().enumerate() {
+    let functions = || module.functions.iter();
+    let long: Vec<bool> = functions().map(|f| weight(f) > LONG).collect();
+    let polled: Vec<bool> = (functions().zip(&long))
+        .map(|(f, long)| *long || calls(f))
+        .collect();
+    for (i, function) in functions().enumerate() {
         let Some(plan) = &plans[i] else { continue };
-        let own = own_facts(module, function, plan, checked);
+        let own = own_facts(module, function, plan, checked, &polled);
         faults[i] = own.faults || deep[i];
         (exits[i], context[i]) = (own.exits, own.context);
     }
@@ -284,17 +297,25 @@ pub fn facts(
             context: context[i],
             deep: deep[i],
             counted: counted[i],
+            long: long[i],
+            polled: polled[i],
         })
         .collect()
 }
 
 /// Whether a function calls others.
-pub fn calls(function: &Function) -> bool {
+fn calls(function: &Function) -> bool {
     (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| matches!(i.kind, Kind::Call(_)))
 }
 
 /// What holds for a function's own instructions.
-fn own_facts(module: &Module, function: &Function, plan: &FunctionPlan, checked: bool) -> Facts {
+fn own_facts(
+    module: &Module,
+    function: &Function,
+    plan: &FunctionPlan,
+    checked: bool,
+    polled: &[bool],
+) -> Facts {
     let mut facts = Facts {
         faults: plan.cfg.has_loops(),
         context: function.local_bytes > 0,
@@ -318,11 +339,11 @@ fn own_facts(module: &Module, function: &Function, plan: &FunctionPlan, checked:
                     }
                 }
                 Kind::AddressOf(_) | Kind::Special { .. } => facts.context = true,
-                // Calls of functions that call are polled; there may be no room for `.local` variables.
+                // Time may be up; there may be no room for `.local` variables.
                 Kind::Call(call) => match &call.callee {
                     Callee::Direct(f) => {
                         let callee = &module.functions[f.index()];
-                        facts.faults |= callee.local_bytes > 0 || calls(callee);
+                        facts.faults |= callee.local_bytes > 0 || polled[f.index()];
                     }
                     Callee::Indirect { .. } => facts.faults = true,
                 },

@@ -106,7 +106,6 @@ pub struct ModulePlan {
     pub absent: Vec<Option<Absent>>,
     /// What is known of those that can.
     pub facts: Vec<Facts>,
-    calls: Vec<bool>,
 }
 
 impl ModulePlan {
@@ -143,7 +142,6 @@ impl ModulePlan {
             functions,
             absent,
             facts: known,
-            calls: module.functions.iter().map(facts::calls).collect(),
         }
     }
 
@@ -156,11 +154,6 @@ impl ModulePlan {
                 *plan = None;
             }
         }
-    }
-
-    /// Whether a function calls others.
-    pub fn calls(&self, function: FuncId) -> bool {
-        self.calls[function.index()]
     }
 
     /// The plan of a function, if it can be compiled.

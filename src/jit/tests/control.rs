@@ -301,6 +301,25 @@ fn endless_loops_and_endless_trees_of_calls_can_be_stopped() {
 }
 
 #[test]
+fn long_rows_of_instructions_can_be_stopped() {
+    let row = "not.b32 %r, %r;\n".repeat(5_000);
+    let module = parse(&format!(
+        ".func leaf() {{ .reg .b32 %r; {row} ret; }}\n.func calls() {{ call leaf; ret; }}\n\
+         .visible .entry k() {{ .reg .b32 %r; {row} ret; }}\n"
+    ));
+    let code = compile(&module);
+    with_launch(64, |launch, scratch, stop| {
+        stop.raise();
+        let called = code.call(FuncId(1), launch, scratch, &[], &mut []);
+        let fault = called.expect("a call that fits").expect_err("a fault");
+        assert_eq!(fault.kind, FaultKind::TimeLimit);
+        let kernel = code.prepare(FuncId(2), launch).expect("a launch that fits");
+        let fault = kernel.run_block(scratch, [0; 3]).expect_err("a fault");
+        assert_eq!(fault.kind, FaultKind::TimeLimit);
+    });
+}
+
+#[test]
 fn simple_functions_have_pointers_and_others_have_none() {
     let module = parse(
         ".func (.reg .b32 r) pure(.reg .b32 x, .reg .b64 y) { cvt.u32.u64 r, y; sub.u32 r, r, x; ret; }\n\

@@ -14,7 +14,6 @@ const LATER: &[&str] = &[
     "asynchronous copies",
     "clusters",
     "multimem",
-    "packed integers",
     "stack manipulation",
     "memory",
 ];

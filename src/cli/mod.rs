@@ -10,7 +10,6 @@ mod isa;
 mod out;
 mod run;
 mod test;
-mod trace;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use error::Failure;

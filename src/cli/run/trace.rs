@@ -1,6 +1,6 @@
 //! `ptxlift run --trace`: every instruction of the interpreter, with its operands' values and its thread.
 
-use super::out::Out;
+use super::super::out::Out;
 use crate::interp::Step;
 use crate::ir::{FuncId, Module, Reg};
 use std::ops::RangeInclusive;

@@ -1,6 +1,6 @@
 //! What can go wrong, told apart by whose matter it is.
 
-use crate::diag::{Diagnostics, Position};
+use crate::diag::{Diagnostics, Position, Source, Span};
 use crate::machine::Fault;
 use crate::runtime::Parameter;
 use std::fmt;
@@ -10,6 +10,7 @@ use std::fmt;
 /// Each kind has a type of its own; `Display` gives the whole message, over several lines where source lines or a
 /// thread's place are shown.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Error {
     /// The PTX text is wrong. All its errors, each with its source line.
     Diagnostics(Diagnostics),
@@ -69,6 +70,7 @@ impl From<Internal> for Error {
 
 /// What is lacking, and who needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unsupported {
     /// The kernel or function that was asked for, or the module as a whole.
     pub wanted_by: String,
@@ -78,6 +80,7 @@ pub struct Unsupported {
 
 /// One thing that is lacking.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Missing {
     /// The instruction or directive with its modifiers, as written, or a phrase.
     pub what: String,
@@ -85,6 +88,17 @@ pub struct Missing {
     pub family: &'static str,
     /// The name of the text and the place in it; `None` for what stands nowhere in particular.
     pub at: Option<(String, Position)>,
+}
+
+impl Missing {
+    /// Something that stands at `span` of a text.
+    pub(crate) fn new(source: &Source, span: Span, what: String, family: &'static str) -> Self {
+        Missing {
+            what,
+            family,
+            at: Some((source.name().to_string(), source.position(span.start))),
+        }
+    }
 }
 
 impl fmt::Display for Missing {
@@ -164,6 +178,7 @@ impl std::error::Error for Internal {}
 #[non_exhaustive]
 pub enum Usage {
     /// The module has no kernel, function or variable of this name.
+    #[non_exhaustive]
     NoSuchName {
         /// `kernel`, `function` or `variable`.
         wanted: &'static str,
@@ -175,6 +190,7 @@ pub enum Usage {
         hint: Option<String>,
     },
     /// The arguments of a launch or call do not fit.
+    #[non_exhaustive]
     Arguments {
         /// The kernel or function with what it is: ``kernel `sha256` ``.
         callee: String,
@@ -184,6 +200,7 @@ pub enum Usage {
         problem: String,
     },
     /// The results that a function handle was asked for do not fit the function.
+    #[non_exhaustive]
     Results {
         /// The function with what it is: ``function `extract` ``.
         callee: String,
@@ -193,6 +210,7 @@ pub enum Usage {
         problem: String,
     },
     /// The grid or block is out of range.
+    #[non_exhaustive]
     Dimensions {
         /// The kernel.
         kernel: String,
@@ -200,6 +218,7 @@ pub enum Usage {
         problem: String,
     },
     /// More shared memory than a block may have.
+    #[non_exhaustive]
     SharedMemory {
         /// The kernel.
         kernel: String,
@@ -211,6 +230,7 @@ pub enum Usage {
         limit: u64,
     },
     /// The device has no room for an allocation.
+    #[non_exhaustive]
     OutOfMemory {
         /// Bytes that were asked for.
         bytes: u64,
@@ -220,11 +240,13 @@ pub enum Usage {
         limit: u64,
     },
     /// The host has no room for so many bytes, for a copy of device memory or the memory of threads.
+    #[non_exhaustive]
     HostMemory {
         /// Bytes that were asked for.
         bytes: u64,
     },
     /// A slice and a buffer or variable differ in length.
+    #[non_exhaustive]
     Length {
         /// What was read or written.
         of: String,
@@ -236,6 +258,7 @@ pub enum Usage {
         accessed: u64,
     },
     /// An argument is memory of another device than the kernel's.
+    #[non_exhaustive]
     OtherDevice {
         /// The kernel or function with what it is.
         callee: String,
@@ -243,6 +266,7 @@ pub enum Usage {
         argument: usize,
     },
     /// An engine or device cannot be configured so.
+    #[non_exhaustive]
     Configuration {
         /// The option, its value and what is wrong.
         problem: String,

@@ -104,8 +104,8 @@ pub mod syntax;
 pub mod testing;
 
 pub use diag::Diagnostics;
-pub use error::{Error, Unsupported, Usage};
+pub use error::{Error, Internal, Missing, Unsupported, Usage};
 pub use interp::{Step, Trace};
 pub use jit::{OptLevel, Stage, Stats as CompileStats};
-pub use machine::{Fault, FaultKind};
+pub use machine::{Fault, FaultKind, Nearest};
 pub use runtime::*;

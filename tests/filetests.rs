@@ -105,8 +105,8 @@ fn check_remarks(path: &Path, text: &str, expected: Vec<Remark>) -> Result<(), F
         Ok(module) => {
             let mut said = remarks_of(module.warnings());
             for function in module.functions() {
-                said.extend(function.unsupported().iter().map(|u| Remark {
-                    line: module.source().line(u.span.start),
+                said.extend(function.unsupported().map(|u| Remark {
+                    line: u.at.map_or(0, |(_, position)| position.line),
                     kind: "unsupported",
                     text: format!("{} ({})", u.what, u.family),
                 }));

@@ -38,6 +38,8 @@ enum Stage {
     Plan,
     /// Cranelift's intermediate representation
     Clif,
+    /// The same, optimised
+    Optimized,
     /// Cranelift's machine instructions with allocated registers
     Vcode,
     /// Machine code
@@ -74,6 +76,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         }
         Stage::Plan => dump_native(&name, text, args, jit::Stage::Plan, out),
         Stage::Clif => dump_native(&name, text, args, jit::Stage::Clif, out),
+        Stage::Optimized => dump_native(&name, text, args, jit::Stage::Optimized, out),
         Stage::Vcode => dump_native(&name, text, args, jit::Stage::Vcode, out),
         Stage::Asm => dump_native(&name, text, args, jit::Stage::Asm, out),
     }

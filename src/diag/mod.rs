@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// How serious a [`Diagnostic`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; the text is accepted.
     Warning,
@@ -23,6 +23,7 @@ pub enum Severity {
 
 /// One thing to say about a place in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Whether the text is refused for it.
     pub severity: Severity,

@@ -19,6 +19,7 @@ pub enum PrmtMode {
 
 /// The operators. Sources in PTX's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Op {
     /// d = a & b, predicates too.
     #[allow(missing_docs)]

@@ -25,6 +25,7 @@ pub enum BoolOp {
 
 /// The operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Op {
     /// t = a cmp b. Destinations p = t, q = !t; with `combine` (source c): p = t op c, q = !t op c.
     #[allow(missing_docs)]

@@ -4,6 +4,7 @@ use super::{Block, FuncId, Operand, Reg};
 
 /// How a block ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Terminator {
     /// `bra`, or falling into the next block.
     Jump(Block),
@@ -88,6 +89,7 @@ pub struct CallType {
 
 /// Who is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Callee {
     /// A function by name.
     Direct(FuncId),
@@ -102,6 +104,7 @@ pub enum Callee {
 
 /// An argument, or the place for a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Slot {
     /// A register or constant, of the parameter's size.
     Value(Operand),
@@ -115,6 +118,7 @@ pub enum Slot {
 
 /// `call`
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Call {
     /// Who.
     pub callee: Callee,

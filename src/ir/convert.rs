@@ -36,6 +36,7 @@ impl PackTy {
 
 /// The operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Op {
     /// d = a, bits unchanged; predicates too.
     #[allow(missing_docs)]

@@ -10,6 +10,7 @@ use super::{IntTy, RegClass, Signature};
 
 /// The operators. With `carry_in` the carry is the last source; with `carry_out` it is the second destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Op {
     /// d = a + b (+ CF)
     #[allow(missing_docs)]

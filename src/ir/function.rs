@@ -15,6 +15,7 @@ pub enum FunctionKind {
 
 /// A register.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RegInfo {
     /// Its width.
     pub class: RegClass,
@@ -33,6 +34,7 @@ pub enum ParamKind {
 
 /// A parameter or return parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Param {
     /// Its name in the text.
     pub name: String,
@@ -50,6 +52,7 @@ pub struct Param {
 
 /// A `.local` variable, or a `.param` variable of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StackVar {
     /// Its name in the text.
     pub name: String,
@@ -61,6 +64,7 @@ pub struct StackVar {
 
 /// `.maxntid`, `.reqntid`: what a launch may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ThreadLimits {
     /// `.maxntid`: most threads in a CTA (the product is what counts).
     pub max: Option<[u32; 3]>,
@@ -70,6 +74,7 @@ pub struct ThreadLimits {
 
 /// A basic block: instructions, then the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BasicBlock {
     /// A label that stood at its start, for dumps.
     pub label: Option<Box<str>>,
@@ -85,6 +90,7 @@ pub struct BasicBlock {
 
 /// A kernel or device function.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Function {
     /// Its name.
     pub name: String,

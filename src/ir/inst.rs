@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 /// An instruction with its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Inst {
     /// `@p`: without it the instruction does nothing, its destinations keep their values.
     pub guard: Option<Guard>,
@@ -31,6 +32,7 @@ pub struct Guard {
 
 /// What an instruction does.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// Results from operands alone.
     Pure(Pure),
@@ -68,6 +70,7 @@ pub enum Kind {
 
 /// A pure instruction: `dsts = op(srcs)`, as `op`'s [`Signature`] says.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pure {
     /// The operator.
     pub op: PureOp,
@@ -80,6 +83,7 @@ pub struct Pure {
 /// The operators of pure instructions, by family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum PureOp {
     Integer(integer::Op),
     Extended(extended::Op),
@@ -124,6 +128,7 @@ impl PureOp {
 
 /// What an instruction does besides writing its destinations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Effects {
     /// Reads memory.
     pub reads: bool,

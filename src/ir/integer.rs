@@ -16,6 +16,7 @@ pub enum Part {
 /// Operators on lanes of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum PackedOp {
     Add,
     Sub,
@@ -25,6 +26,7 @@ pub enum PackedOp {
 
 /// The operators. Sources in PTX's order; all arithmetic is modulo the width unless it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Op {
     /// d = a + b; `sat` clamps to the type's range (`.sat.s32`).
     #[allow(missing_docs)]

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 /// Where an address points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Space {
     /// Any window; the address itself tells.
     Generic,
@@ -59,6 +60,7 @@ pub struct Address {
 /// Ordering of an access, as far as one thread can tell: what the compiler may not move or drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Order {
     Weak,
     Volatile,
@@ -69,6 +71,7 @@ pub enum Order {
 
 /// `ld`, `ldu`, `ld.global.nc`. Elements lie side by side from the address on.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Load {
     /// The state space of the address.
     pub space: Space,
@@ -90,6 +93,7 @@ pub struct Load {
 
 /// `st`. Elements lie side by side from the address on.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Store {
     /// The state space of the address.
     pub space: Space,
@@ -107,6 +111,7 @@ pub struct Store {
 
 /// `mov d, variable+offset`: the address in the variable's own space (not generic).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AddressOf {
     /// Destination, 32 or 64 bits wide.
     pub dst: Reg,

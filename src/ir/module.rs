@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// A checked module.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Module {
     /// The text.
     pub source: Arc<Source>,
@@ -64,6 +65,7 @@ pub enum Linkage {
 
 /// A `.global`, `.const` or `.shared` variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Variable {
     /// Its name.
     pub name: String,
@@ -93,6 +95,7 @@ pub struct Variable {
 
 /// Initial contents of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Init {
     /// The leading bytes; the rest is zero.
     pub bytes: Vec<u8>,
@@ -102,6 +105,7 @@ pub struct Init {
 
 /// An address in an initialiser.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Relocation {
     /// Offset in the variable.
     pub offset: u64,
@@ -120,6 +124,7 @@ pub struct Relocation {
 /// What a [`Relocation`] points to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum RelocationTarget {
     Variable(VarId),
     Function(FuncId),
@@ -127,6 +132,7 @@ pub enum RelocationTarget {
 
 /// A file of `.file`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SourceFile {
     /// The number that `.loc` uses.
     pub index: u32,
@@ -136,6 +142,7 @@ pub struct SourceFile {
 
 /// A place of `.loc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Location {
     /// The number of its file.
     pub file: u32,
@@ -147,6 +154,7 @@ pub struct Location {
 
 /// Something that PTX has and we lack.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unsupported {
     /// Where it stands.
     pub span: Span,

@@ -2,6 +2,7 @@
 
 /// A special register. Those that make no sense on a CPU have the value that is given here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Special {
     /// `%tid.x .y .z`
     Tid(u8),

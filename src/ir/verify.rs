@@ -10,6 +10,7 @@ use std::fmt;
 
 /// A rule that IR breaks: a bug of whoever made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The function in which it stands, empty outside functions.
     pub function: String,

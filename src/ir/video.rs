@@ -26,6 +26,7 @@ pub struct Source {
 /// The first operation of a scalar video instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum ScalarOp {
     Add,
     Sub,
@@ -55,6 +56,7 @@ pub enum Second {
 /// The operation on each lane of a SIMD video instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum SimdOp {
     Add,
     Sub,
@@ -67,6 +69,7 @@ pub enum SimdOp {
 
 /// The operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Op {
     /// `vadd vsub vabsdiff vmin vmax vshl vshr vset`. Sources a b, and c if there is a second operation.
     #[allow(missing_docs)]

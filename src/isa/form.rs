@@ -166,6 +166,7 @@ impl SlotName {
 
 /// Whether a slot must be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Need {
     /// Must be filled by the first modifier: it belongs to the mnemonic.
     First,
@@ -177,6 +178,7 @@ pub enum Need {
 
 /// A place for one modifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Slot {
     /// What it decides.
     pub name: SlotName,
@@ -215,6 +217,7 @@ pub const fn maybe(name: SlotName, words: &'static [Word]) -> Slot {
 
 /// Where the type of an operand comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TypeOf {
     /// The type in this slot.
     Slot(SlotName),
@@ -237,6 +240,7 @@ pub const S32: TypeOf = TypeOf::Fixed(Ty::S32);
 
 /// What an operand may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OperandKind {
     /// A register that is written.
     Dst,
@@ -292,6 +296,7 @@ pub enum OperandKind {
 
 /// An operand of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Param {
     /// Its letter in the manual.
     pub name: &'static str,
@@ -336,6 +341,7 @@ pub const fn src(name: &'static str, ty: TypeOf) -> Param {
 
 /// An operand as resolved: names have become registers, constants are folded and cut to their type.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Arg {
     /// Left out.
     Absent,
@@ -406,6 +412,7 @@ pub enum At {
 
 /// Why a combination of words or operands is refused, or that a row is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Complaint {
     /// What is at fault.
     pub at: At,
@@ -447,6 +454,7 @@ pub type Rule = fn(&Choice<'_>) -> Result<(), Complaint>;
 
 /// What a form becomes.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Build {
     /// A pure instruction: destinations and sources are the operands in order; carries are added.
     Pure(Operator),
@@ -458,6 +466,7 @@ pub enum Build {
 
 /// How a form is executed natively.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Code {
     /// By instructions of the host.
     Native,
@@ -469,6 +478,7 @@ pub enum Code {
 
 /// One form of an instruction.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Form {
     /// The word before the first point.
     pub mnemonic: &'static str,

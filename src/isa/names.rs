@@ -2,6 +2,7 @@
 
 /// A mnemonic: the word before the first point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Mnemonic {
     /// The word.
     pub name: &'static str,
@@ -174,6 +175,7 @@ pub const MNEMONICS: &[Mnemonic] = &[
 
 /// Forms of a mnemonic that are not built yet: those with one of the words among their modifiers.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Unbuilt {
     /// The mnemonic.
     pub mnemonic: &'static str,

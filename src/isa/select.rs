@@ -9,6 +9,7 @@ use smallvec::smallvec;
 
 /// What a mnemonic and modifiers mean.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Selection {
     /// These forms, which differ by their operands.
     Forms(Vec<Choice<'static>>),
@@ -18,6 +19,7 @@ pub enum Selection {
 
 /// Why nothing was found.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Refusal {
     /// No instruction has this name; a similar one, if there is one.
     Mnemonic(Option<&'static str>),

@@ -5,6 +5,7 @@ use crate::ir::Special;
 
 /// A special register as the text names it.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct SpecialName {
     /// The name with its `%`.
     pub name: &'static str,

@@ -4,6 +4,7 @@ use crate::ir::{IntTy, RegClass};
 
 /// What a type says beside its width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TyKind {
     /// `.pred`
     Pred,

@@ -14,12 +14,15 @@ use cranelift_codegen::write::{FuncWriter, PlainWriter, decorate_function};
 use std::fmt::{self, Write};
 
 /// A stage of the way to machine code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Stage {
     /// Regions, meeting values, provenance, facts.
     Plan,
     /// Cranelift's intermediate representation, as it is made.
     Clif,
+    /// The same after Cranelift's mid-end, at the configured level: what machine instructions are chosen for.
+    Optimized,
     /// Cranelift's machine instructions after register allocation.
     Vcode,
     /// Machine code as bytes, by PTX instruction.
@@ -84,9 +87,12 @@ pub fn dump(
     if stage == Stage::Clif {
         return Ok(comments.clif(&clif));
     }
-    compiler.disassemble = true;
+    compiler.disassemble = stage == Stage::Vcode;
     let (piece, _) = engine::fenced(|| compiler.compile(Symbol::Function(function), clif, tangled))
         .map_err(failed)?;
+    if stage == Stage::Optimized {
+        return Ok(comments.clif(&compiler.context.func));
+    }
     let Some(compiled) = compiler.context.compiled_code() else {
         return Err(failed(Trouble::Bug("no code".to_string())));
     };

@@ -61,6 +61,7 @@ pub enum Misuse {
 
 /// What compiling took and gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Stats {
     /// Functions and kernels with machine code.
     pub functions: usize,

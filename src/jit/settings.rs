@@ -2,6 +2,7 @@
 
 /// How hard Cranelift tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum OptLevel {
     /// Quick to compile: no common subexpressions, no hoisting.
     None,

@@ -54,6 +54,7 @@ impl fmt::Display for FaultKind {
 
 /// The allocation nearest to a bad address.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Nearest {
     /// What it is: `buffer of 1024 bytes at 0x...`, `shared memory`, `variable table`.
     pub what: String,
@@ -65,6 +66,7 @@ pub struct Nearest {
 
 /// A kernel or function did wrong: what, where, which thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// What.
     pub kind: FaultKind,
@@ -96,7 +98,7 @@ impl Fault {
     /// A fault of the instruction at `span` in `function`, with its lines looked up.
     ///
     /// `location` is an index into [`ir::Module::locations`], or `u32::MAX`.
-    pub fn new(
+    pub(crate) fn new(
         kind: FaultKind,
         module: &ir::Module,
         function: FuncId,
@@ -136,7 +138,7 @@ impl Fault {
 
     /// Sets which thread did it.
     #[must_use]
-    pub fn by(mut self, block: [u32; 3], thread: [u32; 3]) -> Self {
+    pub(crate) fn by(mut self, block: [u32; 3], thread: [u32; 3]) -> Self {
         self.block = block;
         self.thread = thread;
         self
@@ -144,7 +146,13 @@ impl Fault {
 
     /// Sets the address of the access, its size in bytes, and what of `view` lies nearest.
     #[must_use]
-    pub fn accessing(mut self, view: &View<'_>, space: Space, address: u64, bytes: u32) -> Self {
+    pub(crate) fn accessing(
+        mut self,
+        view: &View<'_>,
+        space: Space,
+        address: u64,
+        bytes: u32,
+    ) -> Self {
         // As the view itself takes it.
         let address = if view.address_bits == 32 {
             address & 0xffff_ffff
@@ -158,7 +166,7 @@ impl Fault {
 
     /// Sets more words.
     #[must_use]
-    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }

@@ -102,6 +102,7 @@ impl AddressMap {
     }
 
     /// The regions, in order of address.
+    #[cfg(test)]
     pub fn regions(&self) -> &[Region] {
         &self.regions
     }

@@ -93,14 +93,7 @@ fn lacks(module: &ir::Module, function: FuncId, what: String) -> Error {
     let ir = &module.functions[function.index()];
     Unsupported {
         wanted_by: describe(ir),
-        missing: vec![Missing {
-            what,
-            family: "size",
-            at: Some((
-                module.source.name().to_string(),
-                module.source.position(ir.span.start),
-            )),
-        }],
+        missing: vec![Missing::new(&module.source, ir.span, what, "size")],
     }
     .into()
 }

@@ -13,6 +13,7 @@ const LOCAL_BYTES: u32 = 64 << 20;
 
 /// Who executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum EngineKind {
     /// The reference: one instruction after the other.
     Interpreter,

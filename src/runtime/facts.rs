@@ -71,14 +71,7 @@ impl Facts {
                 wanted_by: super::value::describe(&module.functions[root.index()]),
                 missing: missing
                     .into_iter()
-                    .map(|(span, what, family)| Missing {
-                        what,
-                        family,
-                        at: Some((
-                            module.source.name().to_string(),
-                            module.source.position(span.start),
-                        )),
-                    })
+                    .map(|(span, what, family)| Missing::new(&module.source, span, what, family))
                     .collect(),
             });
         }

@@ -1,7 +1,7 @@
 //! Checked modules, as users see them.
 
 use crate::diag::{Diagnostics, Source};
-use crate::error::{Error, Internal};
+use crate::error::{Error, Internal, Missing};
 use crate::ir;
 use std::fmt;
 use std::sync::Arc;
@@ -127,8 +127,12 @@ impl<'a> FunctionInfo<'a> {
 
     /// What in its own body cannot be run yet, in the order of the text. What the functions that it calls lack is told
     /// when a program is asked for it.
-    pub fn unsupported(&self) -> &'a [ir::Unsupported] {
-        &self.ir.unsupported
+    pub fn unsupported(&self) -> impl Iterator<Item = Missing> + use<'a> {
+        let module = self.module;
+        self.ir
+            .unsupported
+            .iter()
+            .map(|u| Missing::new(&module.source, u.span, u.what.clone(), u.family))
     }
 
     /// The line of its name in the text, from 1.

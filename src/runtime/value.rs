@@ -156,7 +156,7 @@ pub trait Args: sealed::Sealed + 'static {
 }
 
 /// The results of a [`Function`](super::Function): `()`, a [`Value`], or a tuple of them.
-pub trait Results: Sized + 'static {
+pub trait Results: sealed::Sealed + Sized + 'static {
     #[doc(hidden)]
     const SHAPES: &'static [Shape];
     /// What native code gives; of no use for several results, for which there are no pointers.

@@ -82,7 +82,7 @@ fn check(text: &str, row: usize) -> Verdict {
                 .functions()
                 .flat_map(|f| f.unsupported())
                 .map(|u| match u.family {
-                    "" => u.what.clone(),
+                    "" => u.what,
                     family => family.to_string(),
                 })
                 .collect();

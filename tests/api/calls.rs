@@ -1,10 +1,7 @@
 //! Device functions, module variables, lifetimes of handles.
 
 use crate::{ENGINES, device, instance, usage};
-use ptxlift::{
-    Address, ByValue, Cancel, Device, Engine, EngineConfig, Error, FaultKind, Instance, Module,
-    Usage, args,
-};
+use ptxlift::{Address, ByValue, Engine, EngineConfig, Error, FaultKind, Module, Usage, args};
 
 pub(crate) const FUNCTIONS: &str = "
 .version 7.0
@@ -283,22 +280,4 @@ fn handles_keep_alive_what_they_need() {
     assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
     drop(buffer);
     assert_eq!(device.memory_used(), 0);
-}
-
-#[test]
-fn handles_are_shared_between_threads() {
-    fn shared<T: Send + Sync + Clone>() {}
-    shared::<Module>();
-    shared::<Engine>();
-    shared::<ptxlift::Program>();
-    shared::<Device>();
-    shared::<Instance>();
-    shared::<ptxlift::Kernel>();
-    shared::<ptxlift::Function<(u32,), u32>>();
-    shared::<ptxlift::AnyFunction>();
-    shared::<ptxlift::Buffer<u32>>();
-    shared::<ptxlift::Variable>();
-    shared::<Cancel>();
-    fn error<T: std::error::Error + Send + Sync>() {}
-    error::<Error>();
 }

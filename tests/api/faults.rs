@@ -159,12 +159,10 @@ fn fault_in_both(
     let instance = instance(FAULTS, EngineConfig::default());
     let [one, two] = ENGINES.map(|kind| {
         let kernel = instance.kernel(kernel).unwrap();
-        let fault = fault(kernel.launch(launch.clone().engine(kind), args(&instance)));
+        let mut fault = fault(kernel.launch(launch.clone().engine(kind), args(&instance)));
         // The words may differ.
-        Fault {
-            detail: None,
-            ..fault
-        }
+        fault.detail = None;
+        fault
     });
     assert_eq!(one, two, "{one}\n{two}");
     (instance, one)

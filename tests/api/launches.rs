@@ -149,7 +149,13 @@ fn a_trace_shows_each_instruction_in_order() {
 #[test]
 fn a_stage_of_a_kernel_as_text() {
     let module = Module::parse(SCALE).unwrap();
-    for stage in [Stage::Plan, Stage::Clif, Stage::Vcode, Stage::Asm] {
+    for stage in [
+        Stage::Plan,
+        Stage::Clif,
+        Stage::Optimized,
+        Stage::Vcode,
+        Stage::Asm,
+    ] {
         assert!(
             !Engine::default()
                 .dump(&module, "scale", stage)
@@ -162,6 +168,25 @@ fn a_stage_of_a_kernel_as_text() {
         error.to_string().contains("did you mean `scale`?"),
         "{error}"
     );
+}
+
+#[test]
+fn optimised_clif_is_what_the_level_leaves_of_it() {
+    let module = Module::parse(
+        ".version 8.0
+         .target sm_80
+         .address_size 64
+         .func (.reg .u32 d) same(.reg .u32 a) { add.u32 d, a, 0; ret; }",
+    )
+    .unwrap();
+    let additions = |level, stage| {
+        let engine = Engine::new(EngineConfig::default().opt_level(level));
+        let text = engine.dump(&module, "same", stage).unwrap();
+        text.matches("iadd").count()
+    };
+    assert_eq!(additions(OptLevel::Speed, Stage::Clif), 1);
+    assert_eq!(additions(OptLevel::None, Stage::Optimized), 1);
+    assert_eq!(additions(OptLevel::Speed, Stage::Optimized), 0);
 }
 
 #[test]

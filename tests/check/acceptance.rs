@@ -19,7 +19,9 @@ enum Verdict {
 
 fn check(text: &str) -> Verdict {
     match Module::parse(text) {
-        Ok(module) if module.functions().all(|f| f.unsupported().is_empty()) => Verdict::Accepted,
+        Ok(module) if module.functions().all(|f| f.unsupported().next().is_none()) => {
+            Verdict::Accepted
+        }
         Ok(_) => Verdict::Lacking,
         Err(error @ Error::Diagnostics(_)) => Verdict::Refused(error.to_string()),
         Err(other) => panic!("{text}\n{other}"),

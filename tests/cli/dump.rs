@@ -17,7 +17,7 @@ fn stages_with_the_text_as_comments() {
         &ptxlift(&["dump", "--stage", "ast", &file, "--kernel", "nobody"]),
         2,
     );
-    for stage in ["plan", "vcode"] {
+    for stage in ["plan", "optimized", "vcode"] {
         let output = ptxlift(&["dump", "--stage", stage, &file, "--kernel", "add_n"]);
         code(&output, 0);
         assert!(stdout(&output).contains("add_n"), "{stage}");

@@ -22,7 +22,7 @@ const TEXT: &str = "
     .param .u64 input, .param .u64 output, .param .u32 width, .param .u32 height)
 {
     .reg .pred %p<5>;
-    .reg .b32 %x, %y, %w, %h, %r<28>;
+    .reg .b32 %x, %y, %w, %h, %zero, %r<28>;
     .reg .b64 %in, %out, %rd<4>;
 
     mov.u32 %r0, %ctaid.x;
@@ -57,10 +57,12 @@ const TEXT: &str = "
     @%p2 ld.global.u32 %r5, [%rd1];
 
     // An edge: a channel differs from a neighbour's by more than 40.
-    vabsdiff4.u32.u32.u32 %r7, %r3, %r4, 0;
-    vabsdiff4.u32.u32.u32 %r8, %r3, %r5, 0;
-    vmax4.u32.u32.u32 %r9, %r7, %r8, 0;
-    vset4.u32.u32.gt %r10, %r9, 0x28282828, 0;
+    mov.b32 %zero, 0;
+    mov.b32 %r6, 0x28282828;
+    vabsdiff4.u32.u32.u32 %r7, %r3, %r4, %zero;
+    vabsdiff4.u32.u32.u32 %r8, %r3, %r5, %zero;
+    vmax4.u32.u32.u32 %r9, %r7, %r8, %zero;
+    vset4.u32.u32.gt %r10, %r9, %r6, %zero;
     setp.ne.u32 %p3, %r10, 0;
 
     // Bayer's pattern of 4 by 4: the bits of x ^ y and y in turn, backwards. 0 to 15, times 4, in every byte but alpha.
@@ -76,7 +78,7 @@ const TEXT: &str = "
     prmt.b32 %r12, %r12, 0, 0x4000;
 
     // Four levels: the two leading bits of the sum, four times.
-    vadd4.u32.u32.u32.sat %r14, %r3, %r12, 0;
+    vadd4.u32.u32.u32.sat %r14, %r3, %r12, %zero;
     and.b32 %r14, %r14, 0xc0c0c0c0;
     shf.r.clamp.b32 %r15, %r14, 0, 2;
     or.b32 %r14, %r14, %r15;

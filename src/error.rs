@@ -9,6 +9,16 @@ use std::fmt;
 ///
 /// Each kind has a type of its own; `Display` gives the whole message, over several lines where source lines or a
 /// thread's place are shown.
+///
+/// ```
+/// use ptxlift::{Error, Module};
+/// match Module::parse(".version 8.0\n.target sm_80\n.entry k() { frobnicate; }") {
+///     Ok(_) => unreachable!("no such instruction"),
+///     Err(Error::Diagnostics(diagnostics)) => assert_eq!(diagnostics.len(), 1),
+///     Err(Error::Internal(bug)) => panic!("please report it: {bug}"),
+///     Err(other) => panic!("{other}"),
+/// }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
@@ -174,6 +184,14 @@ impl fmt::Display for Internal {
 impl std::error::Error for Internal {}
 
 /// How the library was used wrongly.
+///
+/// ```
+/// use ptxlift::{Device, DeviceConfig, Error, Usage};
+/// let device = Device::new(DeviceConfig::default().memory_limit(1000))?;
+/// let Err(Error::Usage(usage)) = device.alloc_zeroed::<u64>(1000) else { panic!("8000 bytes of 1000") };
+/// assert!(matches!(*usage, Usage::OutOfMemory { bytes: 8000, limit: 1000, .. }));
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Usage {

@@ -1,5 +1,7 @@
 //! Runs NVIDIA PTX on the CPU: checks it, interprets it, compiles it to native code.
 //!
+//! The [`guide`] goes through it part by part; here is the whole of it once:
+//!
 //! ```
 //! use ptxlift::{Device, DeviceConfig, Engine, Launch, Module, args};
 //!
@@ -80,16 +82,40 @@
 //!
 //! Only [`EngineConfig::unchecked`] and calls through [`Function::pointer`] are `unsafe`.
 //!
+//! What else is promised, and what a new version may change, is told [in the guide](guide#what-is-promised).
+//!
+//! # Features
+//! | feature | default | what it brings |
+//! |---|---|---|
+//! | `cli` | yes | the command `ptxlift`, and the test formats that it reads; `clap`, `serde`, `regex` and more with it |
+//!
+//! Library users leave it out, and build some fifty crates less:
+//!
+//! ```toml
+//! [dependencies]
+//! ptxlift = { version = "0.1", default-features = false }
+//! ```
+//!
+//! As a dev-dependency it tests kernels on machines without a GPU: `examples/property_test` of the repository is a crate that
+//! does so with `proptest`.
+//!
+//! # Where it runs
+//! On x86-64 and 64-bit Arm hosts; the tests run on x86-64 Linux. Rust 1.95 is the oldest version that the tests run with.
+//!
 //! # How the source reads
 //! Text becomes a syntax tree ([`syntax`]), that becomes the intermediate representation ([`ir`]) in `check`, by the
 //! tables of `isa`. `interp` executes it, with what `semantics` says of each operation; `spmd`, `lower` and `jit` make native
 //! code of it. `runtime` stands over both. [`diag`] and `machine` (faults, memory) lie at the bottom.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod check;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 pub mod diag;
 pub mod error;
+pub mod guide;
 mod interp;
 pub mod ir;
 pub mod isa;
@@ -109,3 +135,8 @@ pub use interp::{Step, Trace};
 pub use jit::{OptLevel, Stage, Stats as CompileStats};
 pub use machine::{Fault, FaultKind, Nearest};
 pub use runtime::*;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

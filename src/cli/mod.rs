@@ -1,4 +1,4 @@
-//! The `ptxlift` command: its options, what each command prints, its exit codes.
+//! The `ptxlift` command: its options, what each command prints, its exit codes. Public for its binary alone.
 //!
 //! Results go to standard output, errors to standard error. A reader that closes the pipe early does no harm.
 

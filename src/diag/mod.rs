@@ -87,6 +87,18 @@ impl Diagnostic {
 ///
 /// As an error it holds at least one [`Severity::Error`]. `Display` renders every diagnostic with its source
 /// line, without colours; [`Diagnostics::render`] chooses.
+///
+/// ```
+/// use ptxlift::{Error, Module};
+/// let text = ".version 8.0\n.target sm_80\n.entry k()\n{\n    .reg .b32 %r;\n    bfe.b32 %r, %r, 0, 8;\n}";
+/// let Err(Error::Diagnostics(diagnostics)) = Module::parse_named("k.ptx", text) else { panic!() };
+/// for diagnostic in &diagnostics {
+///     let place = diagnostics.source().position(diagnostic.span.start);
+///     println!("k.ptx:{place}: {}", diagnostic.message);
+/// }
+/// assert_eq!(diagnostics.source().slice(diagnostics.iter().next().unwrap().span), ".b32");
+/// eprintln!("{}", diagnostics.render(true));        // with source lines, in colour
+/// ```
 #[derive(Debug, Clone)]
 pub struct Diagnostics {
     source: Arc<Source>,

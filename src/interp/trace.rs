@@ -28,6 +28,33 @@ pub struct Step<'a> {
 }
 
 /// Sees each instruction that a thread executes, after it is done. One that faults is seen with no writes.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .entry k() { .reg .b32 %r; mov.u32 %r, %tid.x; add.u32 %r, %r, 1; ret; }
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// use ptxlift::{Launch, Step, Trace, args};
+///
+/// /// Counts instructions that write something.
+/// #[derive(Default)]
+/// struct Writes(usize);
+///
+/// impl Trace for Writes {
+///     fn step(&mut self, step: &Step<'_>) {
+///         self.0 += usize::from(!step.writes.is_empty());
+///     }
+/// }
+///
+/// let mut writes = Writes::default();
+/// instance.kernel("k")?.launch_traced(Launch::grid(1).block(3), args![], &mut writes)?;
+/// assert_eq!(writes.0, 6);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 pub trait Trace {
     /// Whether [`Trace::step`] wants to be called. Constant, so that running without costs nothing.
     const ENABLED: bool = true;

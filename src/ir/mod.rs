@@ -7,6 +7,25 @@
 //!
 //! Pure instructions (results depend on their operands alone) share one shape, [`Kind::Pure`]: an operator of one
 //! of the family rooms, sources, destinations. The rest have a variant each.
+//!
+//! Public for experiments: it may change with every minor version.
+//!
+//! ```
+//! use ptxlift::Module;
+//! use ptxlift::ir::Kind;
+//!
+//! let module = Module::parse("
+//!     .version 8.0
+//!     .target sm_80
+//!     .address_size 64
+//!     .func (.reg .u32 d) f(.reg .u32 a, .reg .u32 b) { bfe.u32 d, a, b, 8; ret; }
+//! ")?;
+//! let ir = module.ir();
+//! let insts = ir.functions[0].blocks.iter().flat_map(|block| &block.insts);
+//! assert_eq!(insts.filter(|inst| matches!(inst.kind, Kind::Pure(_))).count(), 1);
+//! println!("{}", ir.display(0));
+//! # Ok::<(), ptxlift::Error>(())
+//! ```
 
 pub mod bits;
 pub mod compare;

@@ -2,6 +2,18 @@
 //!
 //! [`FORMS`] holds the rows by family, [`names`] every mnemonic of the ISA, also those without rows. [`select()`]
 //! finds the form of an instruction. Nothing here knows the syntax tree: operands come resolved.
+//!
+//! Public for experiments: it may change with every minor version.
+//!
+//! ```
+//! use ptxlift::isa::{FORMS, Selection, names, select};
+//!
+//! let Ok(Selection::Forms(forms)) = select("shf", &["l", "wrap", "b32"]) else { panic!() };
+//! println!("{}", forms[0].form.doc);
+//! assert!(select("shf", &["l", "b32"]).is_err(), "neither .wrap nor .clamp");
+//! assert!(names::find("tex").is_some() && names::find("text").is_none());
+//! assert!(FORMS.iter().flat_map(|family| family.iter()).any(|form| form.mnemonic == "bfe"));
+//! ```
 
 mod bits;
 mod compare;

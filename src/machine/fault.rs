@@ -65,6 +65,22 @@ pub struct Nearest {
 }
 
 /// A kernel or function did wrong: what, where, which thread.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .entry k() { trap; }
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// use ptxlift::{Error, FaultKind, Launch, args};
+/// let Err(Error::Fault(fault)) = instance.kernel("k")?.launch(Launch::grid(1), args![]) else { panic!("a trap") };
+/// assert_eq!((fault.kind, fault.instruction.as_str()), (FaultKind::Trap, "trap"));
+/// assert_eq!((fault.block, fault.thread), ([0; 3], [0; 3]));
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {

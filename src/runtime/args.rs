@@ -12,6 +12,18 @@ use std::sync::Arc;
 
 /// An address as kernels know it, of any kind: [`Buffer::address`], [`Variable::address`](super::Variable::address), a
 /// sum of those and an offset, or [`Address::NULL`]. Whether memory is there is found out when a kernel uses it.
+///
+/// ```
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// use ptxlift::Address;
+/// let words = device.alloc_from(&[1u32, 2, 3])?;
+/// let second = words.address() + 4;
+/// assert!(second > Address::NULL);
+/// // A list in device memory: each element points to the next.
+/// let nodes = device.alloc_zeroed::<[u64; 2]>(2)?;
+/// nodes.write(&[[10, (nodes.address() + 16).0], [20, Address::NULL.0]])?;
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address(pub u64);
 
@@ -35,6 +47,14 @@ impl fmt::Display for Address {
 
 /// An argument of a launch, or of a call whose types are known at run time only. [`args!`](crate::args) makes arrays of
 /// them from whatever has a `From` here.
+///
+/// ```
+/// use ptxlift::Arg;
+/// let scalar = Arg::from(5u32);
+/// let structure = Arg::value(&[1u32, 2, 3]);
+/// let bits = Arg::bytes(&1.5f32.to_bits().to_le_bytes());
+/// # drop([scalar, structure, bits]);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Arg {
     bytes: SmallVec<[u8; 16]>,
@@ -118,6 +138,12 @@ macro_rules! scalars {
 scalars!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
 /// An array of [`Arg`](crate::Arg)s: `args![&input, &output, n as u32]`.
+///
+/// ```
+/// use ptxlift::{Address, Arg, args};
+/// let three: [Arg; 3] = args![Address::NULL, -1i64, 2.5f32];
+/// # drop(three);
+/// ```
 #[macro_export]
 macro_rules! args {
     ($($arg:expr),* $(,)?) => {{

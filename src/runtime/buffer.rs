@@ -12,6 +12,16 @@ use std::sync::Arc;
 /// before the launches end that began before.
 ///
 /// Reading or writing it while a kernel runs is harmless, and gives or leaves old or new elements, or parts of both.
+///
+/// ```
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// let buffer = device.alloc_from(&[[1u8, 2, 3, 4], [5, 6, 7, 8]])?;
+/// let same = buffer.clone();
+/// same.write_at(1, &[[0; 4]])?;
+/// assert_eq!(buffer.to_vec()?, [[1, 2, 3, 4], [0; 4]]);
+/// assert!(buffer.write(&[[0; 4]; 3]).is_err(), "it has two elements");
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 pub struct Buffer<T> {
     allocation: Arc<Allocation>,
     len: usize,

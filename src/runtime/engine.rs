@@ -144,6 +144,21 @@ impl EngineConfig {
 }
 
 /// Makes [`Program`]s of [`Module`]s. Cloning it is cheap; engines with the same number of threads share them.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .entry k() { ret; }
+/// # ")?;
+/// use ptxlift::{Engine, EngineConfig, EngineKind};
+/// let program = Engine::default().compile(&module)?;
+/// assert!(program.compile_stats().is_some());
+/// let interpreter = Engine::new(EngineConfig::default().kind(EngineKind::Interpreter));
+/// assert!(interpreter.compile(&module)?.compile_stats().is_none(), "nothing was compiled");
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
@@ -184,6 +199,20 @@ impl Engine {
     }
 
     /// A kernel or function of `module` at a stage of its way to native code, as text for people to read.
+    ///
+    /// ```
+    /// # let module = ptxlift::Module::parse("
+    /// #     .version 8.0
+    /// #     .target sm_80
+    /// #     .address_size 64
+    /// #     .func (.reg .u32 d) same(.reg .u32 a) { add.u32 d, a, 0; ret; }
+    /// # ")?;
+    /// use ptxlift::{Engine, EngineConfig, OptLevel, Stage};
+    /// let engine = Engine::new(EngineConfig::default().opt_level(OptLevel::Speed));
+    /// assert!(engine.dump(&module, "same", Stage::Clif)?.contains("iadd"));
+    /// assert!(!engine.dump(&module, "same", Stage::Optimized)?.contains("iadd"));
+    /// # Ok::<(), ptxlift::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Usage::NoSuchName`](crate::error::Usage::NoSuchName), and as [`Engine::compile`]; [`Error::Unsupported`] if it

@@ -16,6 +16,22 @@ use std::time::Duration;
 
 /// A device function of an [`Instance`], which it keeps alive, called with values of any type. Cloning it is cheap;
 /// several threads may call it at once.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .func (.reg .u32 d) sum(.reg .u32 a, .reg .u32 b) { add.u32 d, a, b; ret; }
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// use ptxlift::Arg;
+/// let sum = instance.any_function("sum")?;
+/// let args: Vec<Arg> = sum.parameters().iter().map(|_| Arg::from(5u32)).collect();
+/// assert_eq!(sum.call(args)?, [vec![10, 0, 0, 0]]);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct AnyFunction {
     instance: Instance,
@@ -98,6 +114,22 @@ impl AnyFunction {
 
 /// A device function of an [`Instance`], which it keeps alive, with the types of its parameters (a tuple) and results.
 /// Cloning it is cheap; several threads may call it at once.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .func (.reg .u32 d) sum(.reg .u32 a, .reg .u32 b) { add.u32 d, a, b; ret; }
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// let sum = instance.function::<(u32, u32), u32>("sum")?;
+/// assert_eq!(sum.call((2, 3))?, 5);
+/// let error = instance.function::<(u32, u64), u32>("sum").unwrap_err();
+/// assert!(error.to_string().contains("argument 1 does not fit"), "{error}");
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 pub struct Function<A, R> {
     any: AnyFunction,
     layout: Arc<Layout>,
@@ -166,6 +198,24 @@ impl<A: Args, R: Results> Function<A, R> {
     /// # Safety
     /// Calling it is safe as long as a handle of the program lives, of this function for instance; there is nothing to
     /// tell when it no longer does.
+    ///
+    /// ```
+    /// # let module = ptxlift::Module::parse("
+    /// #     .version 8.0
+    /// #     .target sm_80
+    /// #     .address_size 64
+    /// #     .func (.reg .u32 d) sum(.reg .u32 a, .reg .u32 b) { add.u32 d, a, b; ret; }
+    /// # ")?;
+    /// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+    /// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+    /// let sum = instance.function::<(u32, u32), u32>("sum")?;
+    /// let pointer = sum.pointer().expect("an addition cannot go wrong");
+    /// // SAFETY: `sum` keeps the code alive.
+    /// let total = (0..10).fold(0, |total, i| unsafe { pointer(total, i) });
+    /// assert_eq!(total, 45);
+    /// # drop(sum);
+    /// # Ok::<(), ptxlift::Error>(())
+    /// ```
     pub fn pointer(&self) -> Option<A::Pointer<R>> {
         let AnyFunction { instance, id, .. } = &self.any;
         // Native code leaves open what lies above a narrow result, and C does not.

@@ -14,6 +14,26 @@ use crate::machine::{ALIGN, Region, window};
 use std::sync::Arc;
 
 /// A [`Program`] whose module variables live on a [`Device`]. Cloning it is cheap and gives the same variables.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .global .u32 table[2];
+/// #     .entry k() { ret; }
+/// #     .func (.reg .u32 d) f(.reg .u32 a) { not.b32 d, a; ret; }
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// let kernel = instance.kernel("k")?;
+/// let function = instance.function::<(u32,), u32>("f")?;
+/// let variable = instance.global("table")?;
+/// let error = instance.kernel("kk").unwrap_err();
+/// assert!(error.to_string().contains("did you mean `k`?"));
+/// # drop((kernel, function, variable));
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Instance {
     shared: Arc<Shared>,

@@ -18,6 +18,28 @@ const BLOCK_LIMIT: [u32; 3] = [1024, 1024, 64];
 const THREAD_LIMIT: u64 = 1024;
 
 /// A kernel of an [`Instance`], which it keeps alive. Cloning it is cheap; several threads may launch it at once.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .entry twice(.param .u64 p) {
+/// #         .reg .b64 %rd; .reg .b32 %r;
+/// #         ld.param.u64 %rd, [p]; ld.global.u32 %r, [%rd]; shl.b32 %r, %r, 1; st.global.u32 [%rd], %r; ret;
+/// #     }
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// use ptxlift::{Launch, args};
+/// let twice = instance.kernel("twice")?;
+/// let parameters: Vec<String> = twice.parameters().iter().map(|p| p.to_string()).collect();
+/// assert_eq!(parameters, [".u64 p"]);
+/// let number = device.alloc_from(&[21u32])?;
+/// twice.launch(Launch::grid(1).block(1), args![&number])?;
+/// assert_eq!(number.to_vec()?, [42]);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Kernel {
     instance: Instance,

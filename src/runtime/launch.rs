@@ -6,6 +6,11 @@ use std::fmt;
 use std::time::Duration;
 
 /// Extent of a grid in blocks or of a block in threads. Made of a number, a pair, a triple or an array of three.
+///
+/// ```
+/// use ptxlift::Dim;
+/// assert_eq!(Dim::from((16, 8)), Dim { x: 16, y: 8, z: 1 });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dim {
     /// `%nctaid.x`, `%ntid.x`
@@ -120,6 +125,27 @@ impl Launch {
 }
 
 /// What happened during a launch that went well.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .entry twice(.param .u64 p) {
+/// #         .reg .b64 %rd; .reg .b32 %r;
+/// #         ld.param.u64 %rd, [p]; ld.global.u32 %r, [%rd]; shl.b32 %r, %r, 1; st.global.u32 [%rd], %r; ret;
+/// #     }
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// use ptxlift::{EngineKind, Launch, args};
+/// # let number = device.alloc_from(&[21u32])?;
+/// let launch = Launch::grid(1).engine(EngineKind::Interpreter);
+/// let report = instance.kernel("twice")?.launch(launch, args![&number])?;
+/// assert_eq!((report.blocks, report.threads, report.steps), (1, 1, Some(5)));
+/// println!("{:.1?}", report.run_time);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {

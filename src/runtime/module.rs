@@ -88,6 +88,21 @@ impl fmt::Debug for Module {
 }
 
 /// A kernel or function of a [`Module`].
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .entry k(.param .u64 p) { .reg .f32 f; .shared .u32 tile[32]; add.f32 f, f, f; ret; }
+/// # ")?;
+/// let k = module.function("k").expect("it is there");
+/// assert!(k.is_kernel() && k.is_defined());
+/// assert_eq!(k.shared_bytes(), 128);
+/// let lacking: Vec<String> = k.unsupported().map(|missing| missing.what).collect();
+/// assert_eq!(lacking, ["add.f32"]);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionInfo<'a> {
     module: &'a ir::Module,

@@ -16,6 +16,22 @@ use std::time::{Duration, Instant};
 
 /// Code of a [`Module`], ready to be given memory. Cloning it is cheap; the code is freed with the last handle of the
 /// program and of everything made of it.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .global .u32 counter = 5;
+/// # ")?;
+/// use ptxlift::{Device, DeviceConfig, Engine};
+/// let program = Engine::default().compile(&module)?;
+/// let device = Device::new(DeviceConfig::default())?;
+/// let (one, two) = (program.instantiate(&device)?, program.instantiate(&device)?);
+/// one.global("counter")?.write(&[6u32])?;
+/// assert_eq!(two.global("counter")?.read::<u32>()?, [5], "variables of its own");
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Program {
     shared: Arc<Shared>,

@@ -125,6 +125,21 @@ impl Value for Address {
 }
 
 /// Plain data that is passed by value, for parameters that are arrays: `#[repr(C)]` structures and arrays.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .func (.reg .u32 d) second(.param .align 4 .b8 pair[8]) { ld.param.u32 d, [pair + 4]; ret; }
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// use ptxlift::ByValue;
+/// let second = instance.function::<(ByValue<[u32; 2]>,), u32>("second")?;
+/// assert_eq!(second.call((ByValue([3, 4]),))?, 4);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByValue<T>(pub T);
 

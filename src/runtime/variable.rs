@@ -10,6 +10,22 @@ use bytemuck::Pod;
 /// A `.global` or `.const` variable of an [`Instance`].
 ///
 /// Reading or writing it while a kernel runs is harmless, and gives or leaves old or new bytes.
+///
+/// ```
+/// # let module = ptxlift::Module::parse("
+/// #     .version 8.0
+/// #     .target sm_80
+/// #     .address_size 64
+/// #     .global .align 4 .u8 flags[6] = {1, 2, 3, 4, 5, 6};
+/// # ")?;
+/// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+/// # let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
+/// let flags = instance.global("flags")?;
+/// assert_eq!((flags.declared(), flags.bytes()), ("u8", 6));
+/// flags.write(&[0x0a0b_0c0du32])?;
+/// assert_eq!(flags.read::<u8>()?, [0x0d, 0x0c, 0x0b, 0x0a, 5, 6]);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Variable {
     instance: Instance,

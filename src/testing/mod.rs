@@ -1,5 +1,5 @@
 //! The test formats, and the machinery that runs them: what `ptxlift test` and `ptxlift run` are made of, and what
-//! this project's own integration tests call.
+//! this project's own integration tests call, and may change at any time.
 //!
 //! Each format has a file that reads it and knows nothing of engines: [`contents`] (seeded buffers), [`tolerance`],
 //! [`launch_toml`] (launch descriptions), [`launch_lines`] (`//@` lines), [`run_lines`] (`// run:` lines),

@@ -4,6 +4,7 @@ use super::templates::{Statement, parse};
 use crate::ir::{PureOp, RegClass, convert};
 use crate::semantics::eval;
 use std::collections::HashMap;
+use std::path::Path;
 
 /// The value of a source: a register, its negation, or a number.
 fn source(text: &str, registers: &HashMap<String, u64>) -> u64 {
@@ -49,10 +50,16 @@ fn run(
     }
 }
 
-/// Checks a table; returns how many rows there are and how many are of the integer families.
-fn table(name: &str, expected_column: usize) -> (usize, usize) {
-    let path = format!("{}/tests/vectors/{name}.tsv", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).expect(&path);
+/// Checks a table; returns how many rows there are and how many are of the integer families. `None` in the published
+/// package, which comes without tables.
+fn table(name: &str, expected_column: usize) -> Option<(usize, usize)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if root.join("Cargo.toml.orig").exists() {
+        return None;
+    }
+    let path = root.join(format!("tests/vectors/{name}.tsv"));
+    let text = std::fs::read_to_string(&path).expect("a table");
+    let path = path.display();
     let (mut rows, mut ours) = (0, 0);
     for (number, line) in text.lines().enumerate() {
         if line.starts_with('#') {
@@ -96,19 +103,23 @@ fn table(name: &str, expected_column: usize) -> (usize, usize) {
             );
         }
     }
-    (rows, ours)
+    Some((rows, ours))
 }
 
 /// Every row is of the integer families.
 fn whole(name: &str) {
-    let (rows, ours) = table(name, 2);
-    assert!(rows > 0 && ours == rows, "{name}: {ours} of {rows} rows");
+    all_of(name, 2);
 }
 
 /// Every row is of the integer families; the fifth column is what the ISA text says.
 fn by_the_text(name: &str) {
-    let (rows, ours) = table(name, 4);
-    assert!(rows > 0 && ours == rows, "{name}: {ours} of {rows} rows");
+    all_of(name, 4);
+}
+
+fn all_of(name: &str, expected_column: usize) {
+    if let Some((rows, ours)) = table(name, expected_column) {
+        assert!(rows > 0 && ours == rows, "{name}: {ours} of {rows} rows");
+    }
 }
 
 #[test]
@@ -158,7 +169,9 @@ fn conversion_tables() {
 fn comparison_tables() {
     // The other rows compare floats.
     for (name, ours) in [("select", 96), ("set", 813), ("setp", 902)] {
-        assert_eq!(table(name, 2).1, ours, "{name}");
+        if let Some((_, found)) = table(name, 2) {
+            assert_eq!(found, ours, "{name}");
+        }
     }
 }
 

@@ -115,6 +115,8 @@ mod check;
 pub mod cli;
 pub mod diag;
 pub mod error;
+#[cfg(feature = "cli")]
+pub mod fuzzing;
 pub mod guide;
 mod interp;
 pub mod ir;

@@ -6,6 +6,7 @@ mod check;
 mod dump;
 mod error;
 mod eval;
+mod fuzz;
 mod isa;
 mod out;
 mod run;
@@ -49,9 +50,8 @@ enum Command {
     /// Measure launches (not built yet)
     #[command(hide = true)]
     Bench(Later),
-    /// Compare the engines on random programs (not built yet)
-    #[command(hide = true)]
-    Fuzz(Later),
+    /// Compare the engines on random programs
+    Fuzz(fuzz::Args),
 }
 
 /// Arguments of a command that is not built yet.
@@ -165,6 +165,6 @@ fn dispatch(command: Command, out: &mut Out) -> Result<(), Failure> {
             "`ptxlift bench`",
             "see `ptxlift run --repeat`",
         )),
-        Command::Fuzz(_) => Err(Failure::not_yet("`ptxlift fuzz`", "see `ptxlift test`")),
+        Command::Fuzz(args) => fuzz::run(&args, out),
     }
 }

@@ -1,0 +1,334 @@
+//! Bodies of functions: instructions of the rows, and the control flow around them.
+
+use super::choices::Choices;
+use super::generate::ModuleInfo;
+use super::operands::{Made, Register};
+use super::places::Region;
+use super::program::{Instruction, Statement};
+use super::rows::{self, rows};
+use crate::isa::types::{Ty, TyKind};
+
+/// Attempts to fill a row's slots and operands before another row is chosen.
+const ATTEMPTS: usize = 12;
+
+/// A function while it is generated.
+pub(super) struct Body<'g, 'b> {
+    pub choices: &'g mut Choices<'b>,
+    pub module: &'g ModuleInfo,
+    pub kernel: bool,
+    /// What is generated.
+    pub out: Vec<Statement>,
+    /// General registers that are visible.
+    pub regs: Vec<Register>,
+    pub regions: Vec<Region>,
+    /// How often an access is left to chance, in percent.
+    pub wild: usize,
+    /// Labels and the like that have been named.
+    pub names: usize,
+    /// Labels that may be jumped to from anywhere, as long as there is fuel.
+    pub targets: Vec<String>,
+    /// Combinations of words and operands that the rows' own rules refused.
+    pub refused: u64,
+    /// Rows that do not fit their build functions.
+    pub broken: Vec<String>,
+}
+
+impl Body<'_, '_> {
+    /// Appends an instruction that is there for others.
+    pub(super) fn emit(&mut self, head: &str, operands: &[&str]) {
+        self.emit_guarded("", head, operands);
+    }
+
+    pub(super) fn emit_guarded(&mut self, guard: &str, head: &str, operands: &[&str]) {
+        self.out.push(Statement::Instruction(Instruction {
+            guard: guard.to_string(),
+            head: head.to_string(),
+            operands: operands.iter().map(|o| (*o).to_string()).collect(),
+            row: None,
+        }));
+    }
+
+    /// Appends a declaration, label or table.
+    pub(super) fn plain(&mut self, text: impl Into<String>) {
+        self.out.push(Statement::Plain(text.into()));
+    }
+
+    /// A name that nothing has yet.
+    pub(super) fn name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}{}", self.names)
+    }
+
+    /// Bits of a register that holds an address.
+    pub(super) fn held(&self, base: &str) -> u32 {
+        if self.module.narrow_windows && base.starts_with("%w") {
+            32
+        } else {
+            self.module.target.address_bits
+        }
+    }
+
+    /// `@%p1 `, `@!%p1 ` or, mostly, nothing.
+    fn guard(&mut self, percent: usize) -> String {
+        if !self.choices.chance(percent) {
+            return String::new();
+        }
+        let not = if self.choices.chance(40) { "!" } else { "" };
+        match self.any_register(Ty::PRED) {
+            Some(p) => format!("@{not}{p} "),
+            None => String::new(),
+        }
+    }
+
+    /// Appends an instruction of some row.
+    fn any_row(&mut self) {
+        for _ in 0..8 {
+            let row = if self.choices.chance(50) {
+                *self.choices.pick(&self.module.focus)
+            } else {
+                self.choices.below(rows().len())
+            };
+            if self.row(row) {
+                return;
+            }
+        }
+    }
+
+    /// Appends an instruction of a row. Whether there is one here.
+    pub(super) fn row(&mut self, row: usize) -> bool {
+        let form = rows()[row];
+        if !self.module.target.has_row(form) {
+            return false;
+        }
+        for _ in 0..ATTEMPTS {
+            let before = self.out.len();
+            if self.attempt(row) {
+                return true;
+            }
+            self.out.truncate(before);
+        }
+        false
+    }
+
+    fn attempt(&mut self, row: usize) -> bool {
+        let form = rows()[row];
+        let Some(choice) = rows::fill(self.choices, &self.module.target, form) else {
+            self.refused += 1;
+            return false;
+        };
+        let (least, most) = form.operand_count();
+        let count = self.choices.between(least, most);
+        let mut made: Vec<Made> = Vec::new();
+        for param in &form.operands[..count] {
+            let Some(operand) = self.operand(&choice, param, &made) else {
+                return false;
+            };
+            made.push(operand);
+        }
+        let mut args: Vec<_> = made.iter().map(|(_, arg)| arg.clone()).collect();
+        args.resize(most, crate::isa::form::Arg::Absent);
+        match rows::builds(&self.module.target, &choice, &args) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.refused += 1;
+                return false;
+            }
+            Err(broken) => {
+                self.broken.push(broken);
+                return false;
+            }
+        }
+        let Some((words, row)) = rows::written(self.choices, &choice, count) else {
+            return false;
+        };
+        let guard = self.guard(15);
+        let head = [&[form.mnemonic], &words[..]].concat().join(".");
+        let operands = made.into_iter().map(|(text, _)| text).collect();
+        self.out.push(Statement::Instruction(Instruction {
+            guard,
+            head,
+            operands,
+            row: Some(row),
+        }));
+        true
+    }
+
+    /// Appends statements. `depth` counts the loops, branches and scopes around them.
+    pub(super) fn statements(&mut self, count: usize, depth: usize) {
+        for _ in 0..count {
+            if self.choices.exhausted() {
+                return;
+            }
+            self.statement(depth);
+        }
+    }
+
+    fn statement(&mut self, depth: usize) {
+        let nests = depth < 3;
+        match self.choices.below(100) {
+            0..=5 => self.chain(),
+            6..=14 => {
+                let memory = &self.module.memory;
+                let row = *self.choices.pick(memory);
+                self.row(row);
+            }
+            15..=18 if nests => self.branch(depth),
+            19..=22 if nests => self.counted_loop(depth),
+            23..=25 if nests => self.scope(depth),
+            26..=29 => self.jump(),
+            30..=31 => self.jump_by_table(),
+            32..=36 => self.call(),
+            37 => self.way_out(),
+            _ => self.any_row(),
+        }
+    }
+
+    /// Instructions that hand on the carry.
+    fn chain(&mut self) {
+        let chained = rows::chained();
+        for _ in 0..self.choices.between(2, 6) {
+            let row = *self.choices.pick(chained);
+            self.row(row);
+        }
+    }
+
+    /// `if`, perhaps with `else`.
+    fn branch(&mut self, depth: usize) {
+        let Some(p) = self.any_register(Ty::PRED) else {
+            return;
+        };
+        let not = if self.choices.chance(50) { "!" } else { "" };
+        let uniform = if self.choices.chance(10) { ".uni" } else { "" };
+        let (other, end) = (self.name("L"), self.name("L"));
+        self.emit_guarded(&format!("@{not}{p} "), &format!("bra{uniform}"), &[&other]);
+        let count = self.choices.between(1, 5);
+        self.statements(count, depth + 1);
+        if self.choices.chance(50) {
+            self.emit("bra", &[&end]);
+            self.plain(format!("{other}:"));
+            let count = self.choices.between(1, 5);
+            self.statements(count, depth + 1);
+            self.plain(format!("{end}:"));
+        } else {
+            self.plain(format!("{other}:"));
+        }
+    }
+
+    /// A loop with a counter of its own, which only grows: jumps into it do not make it endless.
+    fn counted_loop(&mut self, depth: usize) {
+        let (counter, again) = (self.name("%c"), self.name("L"));
+        let rounds = self.choices.between(1, 4).to_string();
+        self.plain(format!(".reg .s32 {counter};"));
+        self.emit("mov.s32", &[&counter, "0"]);
+        self.plain(format!("{again}:"));
+        let count = self.choices.between(1, 6);
+        self.statements(count, depth + 1);
+        self.emit("add.s32", &[&counter, &counter, "1"]);
+        self.emit("setp.lt.s32", &["%pf", &counter, &rounds]);
+        self.emit_guarded("@%pf ", "bra", &[&again]);
+    }
+
+    /// Statements in braces, with registers of their own behind names that mean others outside.
+    fn scope(&mut self, depth: usize) {
+        let outer = std::mem::take(&mut self.out);
+        let visible = self.regs.clone();
+        for _ in 0..self.choices.below(3) {
+            let at = self.choices.below(self.regs.len());
+            if self.regs[at].vector.is_some() || self.regs[at].kind == TyKind::Pred {
+                continue;
+            }
+            let bits = *self.choices.pick(&[16, 32, 64]);
+            let kind = *self
+                .choices
+                .pick(&[TyKind::Bits, TyKind::Unsigned, TyKind::Signed]);
+            // A name that is declared here already cannot be again.
+            let name = self.regs[at].name.clone();
+            if self.out.iter().any(|s| declares(s, &name)) {
+                continue;
+            }
+            let ty = Ty { kind, bits };
+            self.plain(format!(".reg {ty} {name};"));
+            self.regs[at] = Register {
+                name: name.clone(),
+                kind,
+                bits,
+                vector: None,
+            };
+            let (literal, _) = self.literal(ty);
+            self.emit(&format!("mov{ty}"), &[&name, &literal]);
+        }
+        let count = self.choices.between(1, 6);
+        self.statements(count, depth + 1);
+        self.regs = visible;
+        let inner = std::mem::replace(&mut self.out, outer);
+        self.out.push(Statement::Scope(inner));
+    }
+
+    /// Goes to the end of the function where the fuel is spent.
+    fn spend(&mut self) {
+        self.emit("sub.s32", &["%fuel", "%fuel", "1"]);
+        self.emit("setp.lt.s32", &["%pf", "%fuel", "0"]);
+        self.emit_guarded("@%pf ", "bra", &["END"]);
+    }
+
+    /// To any of the labels that stand open, forwards or backwards, into loops and out of them.
+    fn jump(&mut self) {
+        if self.targets.is_empty() {
+            return;
+        }
+        let Some(p) = self.any_register(Ty::PRED) else {
+            return;
+        };
+        self.spend();
+        let label = self.choices.pick(&self.targets).clone();
+        let not = if self.choices.chance(50) { "!" } else { "" };
+        self.emit_guarded(&format!("@{not}{p} "), "bra", &[&label]);
+    }
+
+    fn jump_by_table(&mut self) {
+        if self.targets.is_empty() || !self.module.target.has((6, 0), 30) {
+            return;
+        }
+        let Some(index) = self.any_register(Ty::B32) else {
+            return;
+        };
+        self.spend();
+        let count = self.choices.between(1, 5);
+        let labels: Vec<String> = (0..count)
+            .map(|_| self.choices.pick(&self.targets).clone())
+            .collect();
+        let table = self.name("T");
+        self.plain(format!("{table}: .branchtargets {};", labels.join(", ")));
+        let mask = count.next_power_of_two() - 1;
+        self.emit("and.b32", &["%t0", &index, &mask.to_string()]);
+        // One past the end is a fault.
+        let past = self.wild > 0 && self.choices.chance(self.wild);
+        if !past {
+            self.emit("min.u32", &["%t0", "%t0", &(count - 1).to_string()]);
+        }
+        let guard = self.guard(20);
+        self.emit_guarded(&guard, "brx.idx", &["%t0", &table]);
+    }
+
+    /// `ret`, `exit`; `trap` where accesses are wild too.
+    fn way_out(&mut self) {
+        let Some(p) = self.any_register(Ty::PRED) else {
+            return;
+        };
+        let not = if self.choices.chance(50) { "!" } else { "" };
+        let way = match self.choices.below(6) {
+            0 if self.wild > 0 => *self.choices.pick(&["trap", "brkpt"]),
+            0..=3 => "ret",
+            _ => "exit",
+        };
+        self.emit_guarded(&format!("@{not}{p} "), way, &[]);
+    }
+}
+
+/// Whether a statement declares the register.
+fn declares(statement: &Statement, name: &str) -> bool {
+    match statement {
+        Statement::Plain(text) => text.ends_with(&format!(" {name};")),
+        Statement::Instruction(_) | Statement::Scope(_) => false,
+    }
+}

@@ -131,10 +131,11 @@ pub mod syntax;
 #[cfg(feature = "cli")]
 pub mod testing;
 
+pub use check::ParseStats;
 pub use diag::Diagnostics;
 pub use error::{Error, Internal, Missing, Unsupported, Usage};
 pub use interp::{Step, Trace};
-pub use jit::{OptLevel, Stage, Stats as CompileStats};
+pub use jit::{FunctionStats, OptLevel, Stage, Stats as CompileStats};
 pub use machine::{Fault, FaultKind, Nearest};
 pub use runtime::*;
 

@@ -31,15 +31,39 @@ use crate::syntax::{self, ast};
 use module::Checker;
 use report::Reports;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Reads and checks a module.
 ///
 /// # Errors
 /// Everything that is wrong with the text, at once.
+#[cfg(test)]
 pub(crate) fn parse_and_check(source: Source) -> Result<ir::Module, Diagnostics> {
+    timed(source).map(|(module, _)| module)
+}
+
+/// How long it took to read a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ParseStats {
+    /// Time for making a syntax tree of it (`syntax`).
+    pub parse: Duration,
+    /// Time for checking it and making the intermediate representation (`check`).
+    pub check: Duration,
+}
+
+/// Reads and checks a module, and says how long that took.
+///
+/// # Errors
+/// Everything that is wrong with the text, at once.
+pub(crate) fn timed(source: Source) -> Result<(ir::Module, ParseStats), Diagnostics> {
     let source = Arc::new(source);
+    let start = Instant::now();
     let parsed = syntax::parse(&source);
-    check(source.clone(), &parsed.module, parsed.diagnostics)
+    let parse = start.elapsed();
+    let module = check(source.clone(), &parsed.module, parsed.diagnostics)?;
+    let check = start.elapsed() - parse;
+    Ok((module, ParseStats { parse, check }))
 }
 
 /// Checks a module. `parse_diagnostics` is what the parser said about it.

@@ -1,18 +1,22 @@
 //! `ptxlift dump`
 
 use super::error::Failure;
+use super::input;
 use super::out::Out;
-use crate::diag::{Source, Span};
+use crate::diag::{Source, Span, nearest};
 use crate::ir::FuncId;
 use crate::jit;
 use crate::runtime::Module;
 use crate::syntax::{self, ast};
-use crate::testing::files;
 use clap::ValueEnum;
 use regex::Regex;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxlift dump --stage clif kernel.ptx --kernel mix
+  ptxlift dump --stage asm kernel.ptx > kernel.s")]
 pub(super) struct Args {
     /// Which stage
     #[arg(long, value_enum)]
@@ -53,7 +57,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             "code is made for this machine",
         ));
     }
-    let (name, text) = files::read_text(&args.file)?;
+    let input::Input { name, text } = input::read_ptx(&args.file)?;
     match args.stage {
         Stage::Ast => dump_ast(&Source::new(name, text), args.kernel.as_deref(), out),
         Stage::Ir => {
@@ -69,6 +73,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
                 return Err(no_such_function(
                     args.kernel.as_deref(),
                     module.source().name(),
+                    defined(&module),
                 ));
             }
             out.text(format_args!("{text}"));
@@ -112,17 +117,45 @@ fn dump_native(
     }
     match shown {
         true => Ok(()),
-        false => Err(no_such_function(args.kernel.as_deref(), name)),
+        false => Err(no_such_function(
+            args.kernel.as_deref(),
+            name,
+            defined(&module),
+        )),
     }
 }
 
-fn no_such_function(wanted: Option<&str>, file: &str) -> Failure {
-    match wanted {
-        Some(name) => Failure::Usage(format!(
-            "{file}: no kernel or function `{name}` with a body"
-        )),
-        None => Failure::Input(format!("{file}: no kernel or function with a body")),
+fn no_such_function<'a>(
+    wanted: Option<&str>,
+    file: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Failure {
+    const SHOWN: usize = 20;
+    let names: Vec<&str> = names.collect();
+    let Some(wanted) = wanted else {
+        return Failure::Input(format!("{file}: no kernel or function with a body"));
+    };
+    let failure = Failure::Usage(format!(
+        "{file}: no kernel or function `{wanted}` with a body"
+    ));
+    match nearest(wanted, names.iter().copied()) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None if names.is_empty() => failure,
+        None if names.len() > SHOWN => {
+            let more = names.len() - SHOWN;
+            failure.hint(format!(
+                "it has {} and {more} more",
+                names[..SHOWN].join(", ")
+            ))
+        }
+        None => failure.hint(format!("it has {}", names.join(", "))),
     }
+}
+
+/// The names of kernels and functions with a body.
+fn defined(module: &Module) -> impl Iterator<Item = &str> {
+    let functions = module.ir().functions.iter().filter(|f| f.defined);
+    functions.map(|f| f.name.as_str())
 }
 
 fn dump_ast(source: &Source, kernel: Option<&str>, out: &mut Out) -> Result<(), Failure> {
@@ -156,7 +189,13 @@ fn dump_ast(source: &Source, kernel: Option<&str>, out: &mut Out) -> Result<(), 
     }
     match shown {
         true => Ok(()),
-        false => Err(no_such_function(kernel, source.name())),
+        false => {
+            let names = parsed.module.items.iter().filter_map(|item| match item {
+                ast::Item::Function(f) => Some(f.name.text),
+                _ => None,
+            });
+            Err(no_such_function(kernel, source.name(), names))
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! `ptxlift eval`
 
 use super::error::Failure;
-use super::out::{Out, counted};
+use super::json;
+use super::out::{Out, Style, counted};
+use crate::diag::{Diagnostic, Diagnostics, Source, Span};
 use crate::error::Error;
 use crate::runtime::{Engine, EngineKind, Module};
 use crate::testing::contents::{ElemTy, parse_integer};
@@ -10,6 +12,10 @@ use crate::testing::launch::{Arg, ArgValue, LaunchSpec};
 use crate::testing::report::engine_name;
 use crate::testing::vectors::table::{Header, Word};
 use crate::testing::vectors::template::{ModuleText, SLOT, Template, Widths};
+use serde::Serialize;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -18,7 +24,9 @@ separated by `;`.
 
 Examples:
   ptxlift eval 'shf.l.wrap.b32 %d, %a, %b, %c' 0x1 0x80000000 3
-  ptxlift eval 'add.cc.u32 %d, %a, %b; addc.u32 %f, 0, 0' 0xffffffff 1")]
+  ptxlift eval 'add.cc.u32 %d, %a, %b; addc.u32 %f, 0, 0' 0xffffffff 1
+  ptxlift eval --target sm_120a --ptx 8.8 'setp.lt.s32 %p, %a, %b' -1 0
+  ptxlift eval --json 'popc.b32 %d, %a' 0xff | jq -r '.engines[0].results[0].hex'")]
 pub(super) struct Args {
     /// The statement
     #[arg(value_name = "STATEMENT")]
@@ -32,6 +40,53 @@ pub(super) struct Args {
     /// `.target` of the module around it
     #[arg(long, value_name = "SM", default_value = "sm_90")]
     target: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a statement gave, for programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    statement: &'a str,
+    operands: Vec<Register>,
+    engines: Vec<EngineReport>,
+    agree: bool,
+}
+
+#[derive(Serialize)]
+struct EngineReport {
+    engine: &'static str,
+    results: Vec<Register>,
+}
+
+/// A register with its value in several notations.
+#[derive(Serialize)]
+struct Register {
+    register: &'static str,
+    bits: u32,
+    hex: String,
+    unsigned: u64,
+    signed: i64,
+}
+
+impl Register {
+    fn new(register: &'static str, word: Word) -> Self {
+        Register {
+            register,
+            bits: word.bits,
+            hex: format!("0x{word}"),
+            unsigned: word.value as u64,
+            signed: signed(word),
+        }
+    }
+
+    fn all(names: &[&'static str], words: &[Word]) -> Vec<Self> {
+        let registers = names.iter().zip(words);
+        registers
+            .map(|(name, word)| Register::new(name, *word))
+            .collect()
+    }
 }
 
 const KERNEL: &str = "eval";
@@ -46,14 +101,33 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             "`{option}`: options stand before the statement"
         )));
     }
+    if Path::new(&args.statement).is_file() {
+        return Err(Failure::Usage(format!(
+            "`{}` is a file; `eval` wants a statement",
+            args.statement
+        ))
+        .hint("`ptxlift check` and `ptxlift run` read files"));
+    }
     let template = template(&args.statement)?;
     if args.values.len() != template.operands.len() {
-        return Err(Failure::Usage(format!(
-            "the statement has {} ({}), the command line {}",
-            counted(template.operands.len() as u64, "source"),
-            template.operands.join(" "),
+        let sources = match &template.operands[..] {
+            [] => "no source".to_string(),
+            names => format!(
+                "{} ({})",
+                counted(names.len() as u64, "source"),
+                names.join(" ")
+            ),
+        };
+        let problem = format!(
+            "the statement has {sources}, the command line {}",
             counted(args.values.len() as u64, "value")
-        )));
+        );
+        let mut example = format!("for example: ptxlift eval '{}'", args.statement);
+        for (index, _) in template.operands.iter().enumerate() {
+            let given = args.values.get(index).map_or("1", String::as_str);
+            example.push_str(&format!(" {given}"));
+        }
+        return Err(Failure::Usage(problem).hint(example));
     }
     let values = args
         .values
@@ -64,31 +138,49 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         version: args.ptx.clone(),
         target: args.target.clone(),
     };
-    let (module, widths) = find_widths(&header, &template, &values)?;
+    let (module, widths) = find_widths(&header, &template, &values)
+        .map_err(|refusal| refusal.of_statement(args, &template))?;
     let engines = [EngineKind::Interpreter, EngineKind::Native];
     let results = engines
         .iter()
         .map(|&engine| execute(&module, &template, &widths, &values, engine))
         .collect::<Result<Vec<_>, _>>()?;
-    for (name, (value, bits)) in template
-        .operands
-        .iter()
-        .zip(values.iter().zip(&widths.operands))
-    {
-        let word = value.in_bits(*bits);
-        out.text(format_args!("{name} = 0x{word}\n"));
-    }
-    let float = floats(&template.text);
-    for (engine, words) in engines.into_iter().zip(&results) {
-        for (name, word) in template.results.iter().zip(words) {
-            out.text(format_args!(
-                "{:6}  {name} = {}\n",
-                engine_name(engine),
-                show(*word, float)
-            ));
+    let operands: Vec<Word> = (values.iter().zip(&widths.operands))
+        .map(|(value, bits)| value.in_bits(*bits))
+        .collect();
+    let agree = results[0] == results[1];
+    if args.json {
+        let reports = engines
+            .into_iter()
+            .zip(&results)
+            .map(|(engine, words)| EngineReport {
+                engine: engine_name(engine),
+                results: Register::all(&template.results, words),
+            });
+        let report = Report {
+            statement: &template.text,
+            operands: Register::all(&template.operands, &operands),
+            engines: reports.collect(),
+            agree,
+        };
+        json::write(out, "eval", &report)?;
+    } else {
+        for (name, word) in template.operands.iter().zip(&operands) {
+            out.text(format_args!("{name} = 0x{word}\n"));
+        }
+        let float = floats(&template.text);
+        for (engine, words) in engines.into_iter().zip(&results) {
+            for (name, word) in template.results.iter().zip(words) {
+                out.text(format_args!(
+                    "{:6}  {} = {}\n",
+                    engine_name(engine),
+                    out.paint(Style::Strong, name),
+                    show(*word, float)
+                ));
+            }
         }
     }
-    if results[0] != results[1] {
+    if !agree {
         return Err(Failure::bug("the engines differ; please report it"));
     }
     Ok(())
@@ -161,12 +253,59 @@ impl Value {
     }
 }
 
+/// Why no registers make a statement legal.
+enum Refusal {
+    /// The text of the module around it is refused; where the statement stands in it.
+    Text(Diagnostics, Range<usize>),
+    Other(Failure),
+}
+
+impl Refusal {
+    /// What is said about the module as if the statement stood alone, as it was typed.
+    fn of_statement(self, args: &Args, template: &Template) -> Failure {
+        let (diagnostics, range) = match self {
+            Refusal::Text(diagnostics, range) => (diagnostics, range),
+            Refusal::Other(failure) => return failure,
+        };
+        let typed = &args.statement;
+        // The template may end in a statement of ours.
+        let known = template.text.len().min(typed.trim_start().len());
+        let skipped = typed.len() - typed.trim_start().len();
+        let at = |offset: u32| {
+            let inside = (offset as usize).saturating_sub(range.start).min(known);
+            (skipped + inside) as u32
+        };
+        let mut list = Vec::new();
+        for diagnostic in &diagnostics {
+            let Span { start, end } = diagnostic.span;
+            if (end as usize) <= range.start {
+                // The directives say what the options say.
+                return Failure::Usage(format!(
+                    "`--ptx {}`, `--target {}`: {}",
+                    args.ptx, args.target, diagnostic.message
+                ));
+            }
+            let inside = |(span, label): &(Span, String)| {
+                let inside = range.contains(&(span.start as usize));
+                inside.then(|| (Span::new(at(span.start), at(span.end)), label.clone()))
+            };
+            list.push(Diagnostic {
+                span: Span::new(at(start), at(end)),
+                related: diagnostic.related.iter().filter_map(inside).collect(),
+                ..diagnostic.clone()
+            });
+        }
+        let source = Arc::new(Source::new("<statement>", typed.as_str()));
+        Failure::Library(Error::Diagnostics(Diagnostics::new(source, list)))
+    }
+}
+
 /// The narrowest registers with which the statement is legal and that hold the values.
 fn find_widths(
     header: &Header,
     template: &Template,
     values: &[Value],
-) -> Result<(Module, Widths), Failure> {
+) -> Result<(Module, Widths), Refusal> {
     let registers = template.operands.len() + template.results.len();
     let mut combinations: Vec<Vec<u32>> = vec![Vec::new()];
     for index in 0..registers {
@@ -191,21 +330,24 @@ fn find_widths(
             results: results.to_vec(),
         };
         let mut text = ModuleText::new(&header.directives());
-        text.register_kernel(KERNEL, template, &widths);
-        Module::parse_named("<statement>", text.as_str()).map(|module| (module, widths))
+        let range = text.register_kernel(KERNEL, template, &widths);
+        match Module::parse_named("<statement>", text.as_str()) {
+            Ok(module) => Ok((module, widths)),
+            Err(Error::Diagnostics(diagnostics)) => Err(Refusal::Text(diagnostics, range)),
+            Err(error) => Err(Refusal::Other(error.into())),
+        }
     };
     for combination in &combinations {
         match parse(combination) {
-            Ok(found) => return Ok(found),
-            Err(Error::Diagnostics(_)) => {}
-            Err(error) => return Err(error.into()),
+            Err(Refusal::Text(..)) => {}
+            found => return found,
         }
     }
     match preferred {
-        Some(combination) => Ok(parse(&combination)?),
-        None => Err(Failure::Usage(
+        Some(combination) => parse(&combination),
+        None => Err(Refusal::Other(Failure::Usage(
             "a value does not fit any register".to_string(),
-        )),
+        ))),
     }
 }
 
@@ -261,11 +403,16 @@ fn floats(text: &str) -> bool {
         .any(|ty| text.contains(ty))
 }
 
+/// A word of up to 64 bits as a signed number.
+fn signed(word: Word) -> i64 {
+    ((word.value as u64) << (64 - word.bits)) as i64 >> (64 - word.bits)
+}
+
 /// Hexadecimal, unsigned, signed, binary; as a float if one is near.
 fn show(word: Word, float: bool) -> String {
     let bits = word.bits;
     let value = word.value as u64;
-    let signed = ((value << (64 - bits)) as i64) >> (64 - bits);
+    let signed = signed(word);
     let binary = format!("{value:0width$b}", width = bits as usize);
     let groups: Vec<&str> = (0..binary.len())
         .step_by(8)

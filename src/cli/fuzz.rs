@@ -2,11 +2,13 @@
 
 use super::EngineArg;
 use super::error::Failure;
+use super::json;
+use super::numbers;
 use super::out::{Out, warn};
 use crate::fuzzing::{self, Campaign, Options, Totals, Verdict, listing, rows};
 use crate::runtime::EngineKind;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::json as object;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,6 +17,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const ENOUGH: u64 = 1500;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxlift fuzz --seconds 60 --jobs 2
+  ptxlift fuzz --seed 7 --programs 1 --print
+  ptxlift fuzz --seconds 600 --out failures; ptxlift test failures")]
 pub(super) struct Args {
     /// Begin no further program after so many seconds [default: 10, without --programs]
     #[arg(long, value_name = "SECONDS")]
@@ -31,7 +38,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "W", hide = true)]
     width: Option<String>,
     /// Programs that run at the same time
-    #[arg(long, value_name = "N", default_value = "1", alias = "threads")]
+    #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "1", alias = "threads")]
     jobs: NonZeroUsize,
     /// Write programs that fail into this folder, as launch cases [default: to standard output]
     #[arg(long, value_name = "DIR")]
@@ -85,8 +92,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let totals = watched(&campaign);
     let files = write_failures(args, &totals)?;
     if args.json {
-        let text = to_json(&campaign, &totals, &files);
-        out.text(format_args!("{text:#}\n"));
+        json::write(out, "fuzz", &to_json(&campaign, &totals, &files))?;
     } else {
         report(args, &campaign, &totals, &files, out);
     }
@@ -255,7 +261,7 @@ fn to_json(campaign: &Campaign, totals: &Totals, files: &[PathBuf]) -> serde_jso
         .iter()
         .zip(&totals.rows)
         .map(|(row, count)| {
-            json!({
+            object!({
                 "row": listing(row),
                 "generated": count.generated,
                 "executed": count.executed,
@@ -267,7 +273,7 @@ fn to_json(campaign: &Campaign, totals: &Totals, files: &[PathBuf]) -> serde_jso
         .iter()
         .enumerate()
         .map(|(index, failure)| {
-            json!({
+            object!({
                 "seed": failure.seed,
                 "what": headline(&failure.verdict),
                 "file": files.get(index).map(|f| f.display().to_string()),
@@ -275,7 +281,7 @@ fn to_json(campaign: &Campaign, totals: &Totals, files: &[PathBuf]) -> serde_jso
             })
         })
         .collect();
-    json!({
+    object!({
         "seed": campaign.seed,
         "programs": totals.programs,
         "launches": totals.launches,

@@ -1,22 +1,36 @@
 //! `ptxlift isa`
 
 use super::error::Failure;
-use super::out::Out;
+use super::json;
+use super::out::{Out, Style, wrapped};
+use crate::diag::nearest;
 use crate::isa::form::{Code, Form, Need, Param, Slot, SlotName, TypeOf, Version};
 use crate::isa::{self, names};
 use indexmap::IndexMap;
+use serde::Serialize;
+use std::fmt;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+In forms, one of (.a|.b) must be written and {.c} may be.
+
+Examples:
+  ptxlift isa
+  ptxlift isa bfe
+  ptxlift isa --json ld | jq -r '.forms[].syntax'")]
 pub(super) struct Args {
     /// An instruction, such as bfe; without it all families are listed
     #[arg(value_name = "MNEMONIC")]
     mnemonic: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 /// Instructions of AMD GPUs that do nearly the same.
-const AMD_RELATIVES: [(&str, &str); 2] = [
-    ("bfe", "v_bfe_u32, v_bfe_i32, s_bfe_u32"),
-    ("shf", "v_alignbit_b32"),
+const AMD_RELATIVES: [(&str, &[&str]); 2] = [
+    ("bfe", &["v_bfe_u32", "v_bfe_i32", "s_bfe_u32"]),
+    ("shf", &["v_alignbit_b32"]),
 ];
 
 /// Instructions of the checker's own, which have no rows: what may be written, what it does, what it needs.
@@ -55,145 +69,317 @@ const CONTROL: [(&str, &str, &str, Version, u32); 8] = [
     ("brkpt", "brkpt", "as trap", (1, 0), 11),
 ];
 
+/// What the whole instruction set has, for programs.
+#[derive(Serialize)]
+struct Overview {
+    families: Vec<Family>,
+    unbuilt: Vec<Unbuilt>,
+}
+
+#[derive(Serialize)]
+struct Family {
+    family: &'static str,
+    supported: bool,
+    mnemonics: Vec<&'static str>,
+}
+
+/// Forms of a mnemonic that are not built yet: those with one of the words.
+#[derive(Serialize)]
+struct Unbuilt {
+    mnemonic: &'static str,
+    words: &'static [&'static str],
+    family: &'static str,
+}
+
+impl Unbuilt {
+    fn of(mnemonic: Option<&str>) -> Vec<Self> {
+        let all = names::UNBUILT.iter();
+        all.filter(|u| mnemonic.is_none_or(|name| name == u.mnemonic))
+            .map(|u| Unbuilt {
+                mnemonic: u.mnemonic,
+                words: u.words,
+                family: u.family,
+            })
+            .collect()
+    }
+
+    fn words(&self) -> String {
+        let words: Vec<String> = self.words.iter().map(|w| format!(".{w}")).collect();
+        words.join(" ")
+    }
+}
+
+/// An instruction with all its forms.
+#[derive(Serialize)]
+struct Instruction {
+    mnemonic: &'static str,
+    family: &'static str,
+    supported: bool,
+    forms: Vec<FormReport>,
+    unbuilt: Vec<Unbuilt>,
+    amd_relatives: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct FormReport {
+    /// How it is written: alternatives in parentheses, what may be left out in braces.
+    syntax: String,
+    does: String,
+    /// Types of operands, where they are not simply the instruction's.
+    operand_types: Vec<String>,
+    #[serde(flatten)]
+    needs: Needs,
+    /// The only targets that have it, if it belongs to some.
+    only_for: Vec<String>,
+    /// `native`, `call` or `nothing`.
+    code: &'static str,
+    /// Modifiers that came later than the form.
+    later: Vec<LaterWord>,
+}
+
+/// The first PTX version and the smallest target.
+#[derive(Serialize)]
+struct Needs {
+    ptx: String,
+    target: u32,
+}
+
+#[derive(Serialize)]
+struct LaterWord {
+    word: String,
+    #[serde(flatten)]
+    needs: Needs,
+}
+
+impl Needs {
+    fn new((major, minor): Version, target: u32) -> Self {
+        Needs {
+            ptx: format!("{major}.{minor}"),
+            target,
+        }
+    }
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PTX {} for sm_{}", self.ptx, self.target)
+    }
+}
+
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     match &args.mnemonic {
-        None => families(out),
+        None => {
+            let overview = overview();
+            if args.json {
+                return json::write(out, "isa", &overview);
+            }
+            overview.show(out);
+        }
         Some(text) => {
             // `bfe.u32` asks for `bfe`.
             let name = text.split('.').next().unwrap_or_default();
-            mnemonic(name, out)?;
+            let instruction = instruction(name)?;
+            if args.json {
+                return json::write(out, "instruction", &instruction);
+            }
+            instruction.show(out);
         }
     }
     Ok(())
 }
 
-fn families(out: &mut Out) {
-    let mut families: IndexMap<&str, Vec<&str>> = IndexMap::new();
-    let mut later: IndexMap<&str, Vec<&str>> = IndexMap::new();
+fn overview() -> Overview {
+    let mut families: IndexMap<(&str, bool), Vec<&str>> = IndexMap::new();
     for m in names::MNEMONICS {
-        let list = if isa::lacking_family(m.name, &[]).is_none() {
-            &mut families
-        } else {
-            &mut later
-        };
-        list.entry(m.family).or_default().push(m.name);
+        let supported = isa::lacking_family(m.name, &[]).is_none();
+        families
+            .entry((m.family, supported))
+            .or_default()
+            .push(m.name);
     }
-    for (family, names) in families {
-        out.text(format_args!("{family}\n  {}\n", names.join(" ")));
+    let families = families
+        .into_iter()
+        .map(|((family, supported), mnemonics)| Family {
+            family,
+            supported,
+            mnemonics,
+        });
+    Overview {
+        families: families.collect(),
+        unbuilt: Unbuilt::of(None),
     }
-    out.text(format_args!("\nnot built yet\n"));
-    for (family, names) in later {
-        out.text(format_args!("  {family}: {}\n", names.join(" ")));
-    }
-    for unbuilt in names::UNBUILT {
+}
+
+impl Overview {
+    fn show(&self, out: &mut Out) {
+        let width = out.width();
+        for Family {
+            family, mnemonics, ..
+        } in self.families.iter().filter(|f| f.supported)
+        {
+            out.text(format_args!("{}\n", out.paint(Style::Strong, family)));
+            let names = wrapped(&mnemonics.join(" "), "  ", "  ", width);
+            out.text(format_args!("{names}"));
+        }
+        out.text(format_args!("\nnot built yet\n"));
+        for family in self.families.iter().filter(|f| !f.supported) {
+            let line = format!("{}: {}", family.family, family.mnemonics.join(" "));
+            out.text(format_args!("{}", wrapped(&line, "  ", "    ", width)));
+        }
+        for unbuilt in &self.unbuilt {
+            let line = format!(
+                "{}: {} with {}",
+                unbuilt.family,
+                unbuilt.mnemonic,
+                unbuilt.words()
+            );
+            out.text(format_args!("{}", wrapped(&line, "  ", "    ", width)));
+        }
         out.text(format_args!(
-            "  {}: {} with {}\n",
-            unbuilt.family,
-            unbuilt.mnemonic,
-            dotted(unbuilt.words)
+            "\n`ptxlift isa MNEMONIC` shows all forms of an instruction.\n"
         ));
     }
-    out.text(format_args!(
-        "\n`ptxlift isa MNEMONIC` shows all forms of an instruction.\n"
-    ));
 }
 
-fn dotted(words: &[&str]) -> String {
-    let words: Vec<String> = words.iter().map(|w| format!(".{w}")).collect();
-    words.join(" ")
-}
-
-fn mnemonic(name: &str, out: &mut Out) -> Result<(), Failure> {
+fn instruction(name: &str) -> Result<Instruction, Failure> {
     let Some(known) = names::find(name) else {
         let all = names::MNEMONICS.iter().map(|m| m.name);
-        let hint = isa::similar(name, all)
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
-        return Err(Failure::Usage(format!(
-            "PTX has no instruction `{name}`{hint}"
-        )));
+        let hint = match nearest(name, all) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`ptxlift isa` lists all instructions".to_string(),
+        };
+        return Err(Failure::Usage(format!("PTX has no instruction `{name}`")).hint(hint));
     };
-    out.text(format_args!("{name}: {}\n", known.family));
-    if isa::lacking_family(name, &[]).is_some() {
-        out.text(format_args!("not built yet\n"));
-        return Ok(());
-    }
-    for (_, form, doc, since, target) in CONTROL.iter().filter(|c| c.0 == name) {
-        out.text(format_args!(
-            "\n{form}\n    {doc}\n    since {}; native code\n",
-            show_needs(*since, *target)
-        ));
-    }
-    for form in isa::forms(name) {
-        out.text(format_args!("\n"));
-        show_form(form, out);
-    }
-    let unbuilt: Vec<String> = names::UNBUILT
-        .iter()
-        .filter(|u| u.mnemonic == name)
-        .map(|u| format!("{} ({})", dotted(u.words), u.family))
-        .collect();
-    if !unbuilt.is_empty() {
-        out.text(format_args!("\nnot built yet: {}\n", unbuilt.join("; ")));
-    }
-    if let Some((_, relatives)) = AMD_RELATIVES.iter().find(|(n, _)| *n == name) {
-        out.text(format_args!(
-            "\nrelated on AMD GPUs (equivalent with restrictions): {relatives}\n"
-        ));
-    }
-    Ok(())
+    let supported = isa::lacking_family(name, &[]).is_none();
+    let control = CONTROL.iter().filter(|c| c.0 == name);
+    let control = control.map(|&(_, form, doc, since, target)| FormReport {
+        syntax: form.to_string(),
+        does: doc.to_string(),
+        operand_types: Vec::new(),
+        needs: Needs::new(since, target),
+        only_for: Vec::new(),
+        code: "native",
+        later: Vec::new(),
+    });
+    let relatives = AMD_RELATIVES.iter().find(|(n, _)| *n == name);
+    Ok(Instruction {
+        mnemonic: known.name,
+        family: known.family,
+        supported,
+        forms: match supported {
+            true => control
+                .chain(isa::forms(name).map(FormReport::new))
+                .collect(),
+            false => Vec::new(),
+        },
+        unbuilt: match supported {
+            true => Unbuilt::of(Some(name)),
+            false => Vec::new(),
+        },
+        amd_relatives: relatives.map_or(Vec::new(), |(_, list)| list.to_vec()),
+    })
 }
 
-fn show_form(form: &Form, out: &mut Out) {
-    let slots: String = form.slots.iter().map(show_slot).collect();
-    let mut operands = String::new();
-    for (index, operand) in form.operands.iter().enumerate() {
-        let comma = if index == 0 { " " } else { ", " };
-        if operand.optional {
-            operands.push_str(&format!("{{{comma}{}}}", operand.name));
-        } else {
-            operands.push_str(&format!("{comma}{}", operand.name));
+impl Instruction {
+    fn show(&self, out: &mut Out) {
+        let width = out.width();
+        out.text(format_args!("{}: {}\n", self.mnemonic, self.family));
+        if !self.supported {
+            out.text(format_args!("not built yet\n"));
+            return;
+        }
+        for form in &self.forms {
+            out.text(format_args!("\n"));
+            form.show(out);
+        }
+        if !self.unbuilt.is_empty() {
+            let unbuilt: Vec<String> = self
+                .unbuilt
+                .iter()
+                .map(|u| format!("{} ({})", u.words(), u.family))
+                .collect();
+            let line = format!("not built yet: {}", unbuilt.join("; "));
+            out.text(format_args!("\n{}", wrapped(&line, "", "    ", width)));
+        }
+        if !self.amd_relatives.is_empty() {
+            out.text(format_args!(
+                "\nrelated on AMD GPUs (equivalent with restrictions): {}\n",
+                self.amd_relatives.join(", ")
+            ));
         }
     }
-    out.text(format_args!("{}{slots}{operands}\n", form.mnemonic));
-    out.text(format_args!("    {}\n", form.doc));
-    let types: Vec<String> = form.operands.iter().filter_map(show_type).collect();
-    if !types.is_empty() {
-        out.text(format_args!("    {}\n", types.join(", ")));
-    }
-    let code = match form.code {
-        Code::Native => "native code",
-        Code::Call => "a call of the library",
-        Code::Nothing => "no effect on a CPU",
-    };
-    let variants: Vec<String> = form
-        .variants
-        .iter()
-        .map(|n| format!("sm_{n}a, sm_{n}f"))
-        .collect();
-    let needs = if variants.is_empty() {
-        show_needs(form.since, form.target)
-    } else {
-        let (major, minor) = form.since;
-        format!("PTX {major}.{minor} for {} only", variants.join(", "))
-    };
-    out.text(format_args!("    since {needs}; {code}\n"));
-    let mut later: Vec<String> = Vec::new();
-    for slot in form.slots {
-        for word in slot.words {
-            if word.since > form.since || word.target > form.target {
-                let needs = show_needs(word.since, word.target);
-                later.push(format!(".{} since {needs}", word.text));
+}
+
+impl FormReport {
+    fn new(form: &Form) -> Self {
+        let mut syntax = form.mnemonic.to_string();
+        syntax.extend(form.slots.iter().map(show_slot));
+        for (index, operand) in form.operands.iter().enumerate() {
+            let comma = if index == 0 { " " } else { ", " };
+            if operand.optional {
+                syntax.push_str(&format!("{{{comma}{}}}", operand.name));
+            } else {
+                syntax.push_str(&format!("{comma}{}", operand.name));
             }
         }
+        let words = form.slots.iter().flat_map(|slot| slot.words);
+        let later = words
+            .filter(|word| word.since > form.since || word.target > form.target)
+            .map(|word| LaterWord {
+                word: format!(".{}", word.text),
+                needs: Needs::new(word.since, word.target),
+            });
+        FormReport {
+            syntax,
+            does: form.doc.to_string(),
+            operand_types: form.operands.iter().filter_map(show_type).collect(),
+            needs: Needs::new(form.since, form.target),
+            only_for: form
+                .variants
+                .iter()
+                .flat_map(|n| [format!("sm_{n}a"), format!("sm_{n}f")])
+                .collect(),
+            code: match form.code {
+                Code::Native => "native",
+                Code::Call => "call",
+                Code::Nothing => "nothing",
+            },
+            later: later.collect(),
+        }
     }
-    if !later.is_empty() {
-        out.text(format_args!("    {}\n", later.join("; ")));
-    }
-}
 
-fn show_needs((major, minor): Version, target: u32) -> String {
-    format!("PTX {major}.{minor} for sm_{target}")
+    fn show(&self, out: &mut Out) {
+        const INDENT: &str = "    ";
+        let width = out.width();
+        let strong = |line: &str| out.paint(Style::Strong, line);
+        let syntax = wrapped(&self.syntax, "", "      ", width);
+        let syntax: String = syntax.lines().map(|line| strong(line) + "\n").collect();
+        let mut lines = vec![self.does.clone()];
+        if !self.operand_types.is_empty() {
+            lines.push(self.operand_types.join(", "));
+        }
+        let code = match self.code {
+            "native" => "native code",
+            "call" => "a call of the library",
+            _ => "no effect on a CPU",
+        };
+        lines.push(if self.only_for.is_empty() {
+            format!("since {}; {code}", self.needs)
+        } else {
+            let only = self.only_for.join(", ");
+            format!("since PTX {} for {only} only; {code}", self.needs.ptx)
+        });
+        let mut later: IndexMap<String, Vec<&str>> = IndexMap::new();
+        for LaterWord { word, needs } in &self.later {
+            later.entry(needs.to_string()).or_default().push(word);
+        }
+        let later = later.into_iter();
+        lines.extend(later.map(|(needs, words)| format!("since {needs}: {}", words.join(" "))));
+        out.text(format_args!("{syntax}"));
+        for line in lines {
+            out.text(format_args!("{}", wrapped(&line, INDENT, "      ", width)));
+        }
+    }
 }
 
 /// `.wide`, `(.u32|.s32)`; what may be left out in braces: `{.sat}`.

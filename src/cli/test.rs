@@ -1,14 +1,28 @@
 //! `ptxlift test`
 
 use super::error::Failure;
-use super::out::Out;
-use super::{EngineArg, ReadingArg};
-use crate::testing::{discover, suite};
+use super::numbers::{self, TimeLimit};
+use super::out::{Out, Style};
+use super::progress::Progress;
+use super::{EngineArg, ReadingArg, input, json};
+use crate::testing::discover::{self, DiscoverError};
+use crate::testing::report::{CaseResult, Outcome, engine_name};
+use crate::testing::suite;
 use regex::Regex;
+use serde::Serialize;
+use std::io::Write as _;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Files: launch.toml, *.tsv, and *.ptx with `//@ entry` or `// run:` lines. `-` is one such file on standard input.
+The last line is `N passed, N failed, N skipped`; skipped is what needs something that is not built yet.
+
+Examples:
+  ptxlift test tests/vectors tests/cases
+  ptxlift test --engine jit --filter 'bfe|bfi' tests/vectors
+  ptxlift test --json tests/corpus | jq -r 'select(.outcome == \"failed\") | .name'")]
 pub(super) struct Args {
     /// Files and folders; folders are searched deeply
     #[arg(required = true, value_name = "PATH")]
@@ -17,8 +31,8 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value = "both")]
     engine: EngineArg,
     /// Worker threads of a launch [default: all]
-    #[arg(long, value_name = "N")]
-    threads: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
+    threads: Option<NonZeroUsize>,
     #[arg(long, value_name = "N", hide = true)]
     seeds: Option<u64>,
     #[arg(long, value_name = "W", hide = true)]
@@ -30,17 +44,59 @@ pub(super) struct Args {
     #[arg(long, value_name = "REGEX")]
     filter: Option<String>,
     /// Cases that run at the same time [default: as many as the machine runs threads]
-    #[arg(long, value_name = "N")]
-    jobs: Option<std::num::NonZeroUsize>,
-    /// Print one JSON object for each case; the summary goes to standard error
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
+    jobs: Option<NonZeroUsize>,
+    /// Print one JSON object for each case; failures and summary go to standard error in words
     #[arg(long)]
     json: bool,
     /// Count what is unsupported as failed
     #[arg(long)]
     strict: bool,
-    /// Most seconds that a launch may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    timeout: f64,
+    /// Most seconds that a launch may take; 0 for no limit
+    #[arg(long, value_name = "SECONDS", value_parser = numbers::time_limit, default_value = "10")]
+    timeout: TimeLimit,
+}
+
+/// A case, for programs.
+#[derive(Serialize)]
+struct Case<'a> {
+    name: String,
+    file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    title: &'a str,
+    instruction: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<&'static str>,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    got: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<&'a [String]>,
+}
+
+impl<'a> Case<'a> {
+    fn new(case: &'a CaseResult) -> Self {
+        let (outcome, expected, got, needs) = match &case.outcome {
+            Outcome::Passed => ("passed", None, None, None),
+            Outcome::Failed { expected, got } => ("failed", Some(expected), Some(got), None),
+            Outcome::Skipped { needs } => ("skipped", None, None, Some(&needs[..])),
+        };
+        Case {
+            name: case.name(),
+            file: &case.file,
+            line: case.line,
+            title: &case.title,
+            instruction: &case.group,
+            engine: case.engine.map(engine_name),
+            outcome,
+            expected: expected.map(String::as_str),
+            got: got.map(String::as_str),
+            needs,
+        }
+    }
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
@@ -58,31 +114,57 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         .map(Regex::new)
         .transpose()
         .map_err(|e| Failure::Usage(format!("`--filter`: {e}")))?;
-    let files = discover::discover(&args.paths).map_err(|e| Failure::Input(e.to_string()))?;
-    let mut report = suite::run(
-        &files,
-        &suite::Options {
-            engines: args.engine.kinds(),
-            threads: args.threads.map_or(0, Into::into),
-            filter,
-            jobs: args.jobs.map_or(0, Into::into),
-            time_limit: Duration::try_from_secs_f64(args.timeout)
-                .map_err(|e| Failure::Usage(format!("`--timeout`: {e}")))?,
-        },
-    );
+    let files = discover::discover(&args.paths).map_err(|error| match error {
+        DiscoverError::Io { path, error } => input::unreadable(&path, &error),
+        DiscoverError::NotText { .. } | DiscoverError::NoCases(_) => {
+            Failure::Input(error.to_string())
+        }
+    })?;
+    let progress = if args.json {
+        Progress::NONE
+    } else {
+        Progress::new("test", suite::STEPS)
+    };
+    let options = suite::Options {
+        engines: args.engine.kinds(),
+        threads: args.threads.map_or(0, Into::into),
+        filter,
+        jobs: args.jobs.map_or(0, Into::into),
+        time_limit: args.timeout.0,
+    };
+    let mut report = suite::run_watched(&files, &options, &|done| progress.at(done));
+    drop(progress);
     if args.strict {
         report.be_strict();
     }
+    let counts = report.counts();
     if args.json {
-        report.write_json(out)?;
+        for case in &report.cases {
+            json::write(out, "case", &Case::new(case))?;
+        }
         report.write_failures(&mut Out::stderr())?;
         report.write_summary(&mut Out::stderr())?;
     } else {
-        report.write_failures(out)?;
-        report.write_summary(out)?;
+        for failure in report.failures() {
+            let line = failure.to_string();
+            let (word, rest) = line.split_at("FAILED".len());
+            let word = out.paint(Style::Bad, word);
+            out.text(format_args!("{word}{rest}\n"));
+        }
+        report.write_table(out)?;
+        let style = match counts.failed {
+            0 => Style::Good,
+            _ => Style::Bad,
+        };
+        let sums = out.paint(style, &counts.to_string());
+        writeln!(out, "{sums}")?;
     }
-    match report.counts().failed {
-        0 => Ok(()),
+    match (counts.failed, report.cases.len(), &args.filter) {
+        (0, 0, Some(filter)) => Err(Failure::Usage(format!(
+            "`--filter {filter}`: no case has such a name"
+        ))
+        .hint("a name is FILE:LINE: TITLE; `ptxlift test --json` prints them all")),
+        (0, ..) => Ok(()),
         _ => Err(Failure::Said(1)),
     }
 }

@@ -4,9 +4,11 @@
 //! a span. All diagnostics of a module travel together as [`Diagnostics`], an error type whose `Display` shows
 //! each with its source line underlined.
 
+mod near;
 mod render;
 mod source;
 
+pub(crate) use near::nearest;
 pub use source::{Position, Source, Span};
 
 use std::fmt;

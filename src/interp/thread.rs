@@ -483,6 +483,19 @@ impl<'a> Thread<'a> {
         if let (Some(inst), true, Ok(Next::Following)) = (inst, executed, &next) {
             inst.defs(|reg| writes.push((reg, self.get(frame, reg))));
         }
+        let to = match &next {
+            Ok(Next::Step(to)) => Some(frame.code.place(function, *to).0),
+            Ok(Next::Following | Next::Frame | Next::Exit) | Err(_) => None,
+        };
+        let mut results: SmallVec<[(Reg, u64); 8]> = SmallVec::new();
+        let caller = self.frames.last().copied();
+        let caller = caller.filter(|_| self.frames.len() as u32 == depth);
+        if let Some(caller) = &caller {
+            let function = &cta.module().functions[caller.code.function.index()];
+            if let Some(call) = caller.code.inst(function, caller.next - 1) {
+                call.defs(|reg| results.push((reg, self.get(caller, reg))));
+            }
+        }
         let (span, location) = frame.code.place(function, index);
         trace.step(&Step {
             function: frame.code.function,
@@ -493,7 +506,10 @@ impl<'a> Thread<'a> {
             depth,
             executed,
             reads: &reads,
+            faulted: next.is_err(),
             writes: &writes,
+            to,
+            returned: caller.map(|caller| (caller.code.function, &results[..])),
         });
         next
     }

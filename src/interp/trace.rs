@@ -23,8 +23,14 @@ pub struct Step<'a> {
     pub executed: bool,
     /// The registers that it reads, its guard included, with their values before it.
     pub reads: &'a [(Reg, u64)],
-    /// The registers that it writes, with their values after it. Empty for calls: their results arrive later.
+    /// Whether it ends the launch in a fault.
+    pub faulted: bool,
+    /// The registers that it writes, with their values after it. Empty for calls: their results arrive with the return.
     pub writes: &'a [(Reg, u64)],
+    /// The instruction that a branch goes to, or where it just goes on.
+    pub to: Option<Span>,
+    /// Of a return into a function of the module: that function, and its registers that now hold the results.
+    pub returned: Option<(FuncId, &'a [(Reg, u64)])>,
 }
 
 /// Sees each instruction that a thread executes, after it is done. One that faults is seen with no writes.

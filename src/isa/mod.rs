@@ -33,7 +33,7 @@ mod video;
 mod words;
 
 pub use form::Form;
-pub use select::{Refusal, Selection, forms, lacking_family, select, similar};
+pub use select::{Refusal, Selection, forms, lacking_family, select};
 
 /// The rows, a table a family.
 pub const FORMS: &[&[Form]] = &[

@@ -5,6 +5,7 @@
 
 use super::form::{Choice, Complaint, Form, Need, SlotName};
 use super::{FORMS, names};
+use crate::diag::nearest;
 use smallvec::smallvec;
 
 /// What a mnemonic and modifiers mean.
@@ -51,7 +52,7 @@ pub enum Refusal {
 /// Why there is none.
 pub fn select(mnemonic: &str, modifiers: &[&str]) -> Result<Selection, Refusal> {
     if names::find(mnemonic).is_none() {
-        return Err(Refusal::Mnemonic(similar(
+        return Err(Refusal::Mnemonic(nearest(
             mnemonic,
             names::MNEMONICS.iter().map(|m| m.name),
         )));
@@ -227,12 +228,12 @@ fn explain(candidates: &[Attempt], modifiers: &[&str]) -> Refusal {
         return Refusal::Modifier {
             index: furthest,
             repeated: best.iter().any(|c| c.repeated),
-            similar: similar(word, expected.iter().copied()).or_else(|| {
+            similar: nearest(word, expected.iter().copied()).or_else(|| {
                 // A word that exists is misplaced, not misspelt.
                 if known().any(|k| k == *word) {
                     None
                 } else {
-                    similar(word, known())
+                    nearest(word, known())
                 }
             }),
             expected,
@@ -253,34 +254,4 @@ fn explain(candidates: &[Attempt], modifiers: &[&str]) -> Refusal {
         }
     }
     Refusal::Missing { slot, expected }
-}
-
-/// The word that differs least, if it differs by little.
-pub fn similar(word: &str, among: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let limit = if word.len() < 3 { 1 } else { 2 };
-    among
-        .map(|other| (distance(word, other), other))
-        .filter(|(d, other)| *d <= limit && *d < other.len().max(word.len()))
-        .min_by_key(|(d, _)| *d)
-        .map(|(_, other)| other)
-}
-
-/// Insertions, deletions and replacements between two words; large for words too long to be ours.
-fn distance(a: &str, b: &str) -> usize {
-    const LONGEST: usize = 40;
-    if a.len() > LONGEST || b.len() > LONGEST {
-        return LONGEST;
-    }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -11,7 +11,7 @@ use crate::spmd::{Absent, Facts, Root};
 use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::Stats;
+use super::{FunctionStats, Stats};
 
 /// Stack for what native code calls on the host's side, and for the entries themselves.
 const HOST_STACK: usize = 128 << 10;
@@ -73,6 +73,12 @@ impl Code {
     /// What compiling took and gave.
     pub fn stats(&self) -> &Stats {
         &self.inner.compiled.stats
+    }
+
+    /// What compiling a function took and gave; `None` if it has no machine code.
+    pub fn function_stats(&self, function: FuncId) -> Option<FunctionStats> {
+        let stats = *self.inner.compiled.function_stats.get(function.index())?;
+        self.absent(function).is_none().then_some(stats)
     }
 
     /// Why a function has no machine code; `None` if it has.

@@ -2,7 +2,7 @@
 
 use super::memory::{Memory, Piece};
 use super::pressure;
-use super::{CompileError, OptLevel, Settings, Stats, host};
+use super::{CompileError, FunctionStats, OptLevel, Settings, Stats, host};
 use crate::ir::control::Callee;
 use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Kind, Module};
 use crate::lower::context::Entry;
@@ -52,6 +52,8 @@ pub(super) struct Compiled {
     /// Whether each function can be entered without a context, on whatever stack there is.
     pub(super) simple: Vec<bool>,
     pub(super) stats: Stats,
+    /// What each function took and gave; nothing where there is no code.
+    pub(super) function_stats: Vec<FunctionStats>,
 }
 
 /// The code of a function.
@@ -252,31 +254,24 @@ pub(super) fn compile(
 
     let mut sites = Sites::new(module);
     let mut pieces = Vec::new();
-    let mut frames = vec![0; module.functions.len()];
+    let mut function_stats = vec![FunctionStats::default(); module.functions.len()];
     let mut roots = vec![Vec::new(); module.functions.len()];
     for (i, function) in module.functions.iter().enumerate() {
         let id = FuncId(i as u32);
         if plan.function(id).is_none() {
             continue;
         }
-        let made = compile_function(
-            module,
-            &plan,
-            id,
-            &options,
-            &mut sites,
-            &mut compiler,
-            &mut stats,
-        );
+        let made = compile_function(module, &plan, id, &options, &mut sites, &mut compiler);
         match made {
-            Ok(made) if made.frame > MOST_FRAME => {
+            Ok(made) if made.stats.frame_bytes > MOST_FRAME => {
                 let what = "bytes of stack";
-                let (count, limit) = (made.frame as u64, MOST_FRAME as u64);
+                let (count, limit) = (made.stats.frame_bytes as u64, MOST_FRAME as u64);
                 plan.refuse(module, id, Absent::TooLarge { what, count, limit });
             }
             Ok(made) => {
                 roots[i] = made.roots;
-                frames[i] = made.frame;
+                stats.add(&made.stats);
+                function_stats[i] = made.stats;
                 pieces.extend(made.pieces);
             }
             Err(Trouble::Limit) => plan.refuse(module, id, Absent::Limit),
@@ -288,6 +283,7 @@ pub(super) fn compile(
             }
         }
     }
+    let frames: Vec<usize> = function_stats.iter().map(|s| s.frame_bytes).collect();
     let simple = simple(module, &plan, &frames);
     pieces.retain(|p: &Piece| match p.symbol {
         Symbol::Function(f) | Symbol::Trampoline(f) => plan.function(f).is_some(),
@@ -369,6 +365,7 @@ pub(super) fn compile(
         frame: frames.into_iter().max().unwrap_or(0),
         simple,
         stats,
+        function_stats,
     })
 }
 
@@ -416,7 +413,7 @@ fn simple(module: &Module, plan: &ModulePlan, frames: &[usize]) -> Vec<bool> {
 struct Made {
     pieces: Vec<Piece>,
     roots: Vec<Root>,
-    frame: usize,
+    stats: FunctionStats,
 }
 
 fn compile_function(
@@ -426,7 +423,6 @@ fn compile_function(
     options: &Options,
     sites: &mut Sites,
     compiler: &mut Compiler,
-    stats: &mut Stats,
 ) -> Result<Made, Trouble> {
     let function = &module.functions[id.index()];
     let started = Instant::now();
@@ -442,7 +438,8 @@ fn compile_function(
         )
         .ok_or_else(|| Trouble::Bug("no plan".to_string()))
     })?;
-    stats.lower += started.elapsed();
+    let lower = started.elapsed();
+    let clif_instructions = lowered.clif.dfg.num_insts();
     let started = Instant::now();
     let (piece, frame) =
         fenced(|| compiler.compile(Symbol::Function(id), lowered.clif, lowered.tangled))?;
@@ -461,17 +458,18 @@ fn compile_function(
             pieces.extend(plain.map(|(piece, _)| piece));
         }
     }
-    stats.compile += started.elapsed();
-    stats.functions += 1;
-    stats.instructions += function
-        .blocks
-        .iter()
-        .map(|b| b.insts.len() + 1)
-        .sum::<usize>();
+    let stats = FunctionStats {
+        instructions: function.blocks.iter().map(|b| b.insts.len() + 1).sum(),
+        clif_instructions,
+        lower,
+        compile: started.elapsed(),
+        code_bytes: pieces.iter().map(|p: &Piece| p.bytes.len()).sum(),
+        frame_bytes: frame,
+    };
     Ok(Made {
         pieces,
         roots: lowered.roots,
-        frame,
+        stats,
     })
 }
 

@@ -59,6 +59,24 @@ pub enum Misuse {
     Depth,
 }
 
+/// What compiling one function or kernel took and gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct FunctionStats {
+    /// Instructions of the IR, the ways out of blocks included.
+    pub instructions: usize,
+    /// Instructions of Cranelift's IR, before its optimiser.
+    pub clif_instructions: usize,
+    /// Time for making Cranelift IR (`lower`).
+    pub lower: Duration,
+    /// Time that Cranelift took.
+    pub compile: Duration,
+    /// Bytes of machine code, the ways into it included.
+    pub code_bytes: usize,
+    /// Bytes of its frame on the native stack: spilled and saved registers.
+    pub frame_bytes: usize,
+}
+
 /// What compiling took and gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -77,4 +95,14 @@ pub struct Stats {
     pub link: Duration,
     /// Bytes of machine code.
     pub code_bytes: usize,
+}
+
+impl Stats {
+    /// Counts a function.
+    pub(super) fn add(&mut self, function: &FunctionStats) {
+        self.functions += 1;
+        self.instructions += function.instructions;
+        self.lower += function.lower;
+        self.compile += function.compile;
+    }
 }

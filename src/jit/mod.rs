@@ -18,5 +18,5 @@ mod tests;
 pub use crate::spmd::Absent;
 pub use code::{Code, Prepared, Simple};
 pub use dump::{DumpError, Stage, dump};
-pub use error::{CompileError, Misuse, Stats};
+pub use error::{CompileError, FunctionStats, Misuse, Stats};
 pub use settings::{OptLevel, Settings};

@@ -14,7 +14,7 @@ use crate::interp::{NoTrace, Trace};
 use crate::ir::{self, FuncId};
 use crate::machine::{self, Fault, FaultKind, Limits, Stop};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,9 @@ pub(super) struct Job {
     /// The lowest CTA that went wrong; those above it need not run.
     end: AtomicU64,
     steps: AtomicU64,
+    /// Workers that ran a CTA, and how many the busiest ran.
+    busy: AtomicUsize,
+    most: AtomicU64,
     failure: Mutex<Option<(u64, Error)>>,
 }
 
@@ -115,6 +118,8 @@ impl Job {
             next: AtomicU64::new(0),
             end: AtomicU64::new(blocks),
             steps: AtomicU64::new(0),
+            busy: AtomicUsize::new(0),
+            most: AtomicU64::new(0),
             failure: Mutex::new(None),
         }
     }
@@ -168,6 +173,8 @@ impl Job {
             blocks: job.blocks,
             threads,
             workers,
+            busy_workers: job.busy.load(Ordering::Relaxed),
+            most_blocks: job.most.load(Ordering::Relaxed),
             compile_time: match job.kind {
                 EngineKind::Native => program.compile_time(),
                 EngineKind::Interpreter => Duration::ZERO,
@@ -233,6 +240,7 @@ impl Job {
     ) -> Result<(), (u64, Error)> {
         let chunk = self.chunk();
         let mut steps = 0;
+        let mut blocks = 0;
         let mut take = || {
             loop {
                 let first = self.next.fetch_add(chunk, Ordering::Relaxed);
@@ -247,11 +255,16 @@ impl Job {
                         run(block)
                     };
                     steps += done.map_err(|fault| (index, fault.into()))?;
+                    blocks += 1;
                 }
             }
         };
         let result = take();
         self.steps.fetch_add(steps, Ordering::Relaxed);
+        if blocks > 0 {
+            self.busy.fetch_add(1, Ordering::Relaxed);
+            self.most.fetch_max(blocks, Ordering::Relaxed);
+        }
         result
     }
 

@@ -6,6 +6,7 @@ use super::kernel::Kernel;
 use super::program::Program;
 use super::value::{Args, Results, check_args, check_results};
 use super::variable::Variable;
+use crate::diag::nearest;
 use crate::error::{Error, Usage};
 use crate::ir::memory::Space;
 use crate::ir::{self, FuncId, FunctionKind, RelocationTarget, VarId};
@@ -293,40 +294,11 @@ pub(super) fn address(
     }
 }
 
-/// Names that `name` may have been meant for.
+/// A name that `name` may have been meant for: one much like it, or a mangled one that contains it.
 fn similar(name: &str, available: &[String]) -> Option<String> {
-    const LONGEST: usize = 256;
-    let wanted: Vec<char> = name.chars().take(LONGEST).collect();
-    let (distance, best) = available
-        .iter()
-        .take(1000)
-        .map(|candidate| {
-            let mangled = wanted.len() > 2 && candidate.contains(name);
-            let chars: Vec<char> = candidate.chars().take(LONGEST).collect();
-            (
-                if mangled {
-                    1
-                } else {
-                    distance(&wanted, &chars)
-                },
-                candidate,
-            )
-        })
-        .min_by_key(|&(distance, _)| distance)?;
-    (distance <= wanted.len().div_ceil(3)).then(|| format!("did you mean `{best}`?"))
-}
-
-/// How many letters must be changed, added or left out to make `b` of `a`.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    const LOOKED_AT: usize = 1000;
+    let names = || available.iter().take(LOOKED_AT).map(String::as_str);
+    let mangled = || names().find(|candidate| name.len() > 2 && candidate.contains(name));
+    let near = nearest(name, names()).or_else(mangled)?;
+    Some(format!("did you mean `{near}`?"))
 }

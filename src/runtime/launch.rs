@@ -157,6 +157,10 @@ pub struct Report {
     pub threads: u64,
     /// Threads of the host that the blocks were spread over, at most.
     pub workers: usize,
+    /// Of those, the ones that ran a block: a short launch is over before all have come.
+    pub busy_workers: usize,
+    /// Blocks of the worker that ran most of them.
+    pub most_blocks: u64,
     /// How long it took to compile the program, whenever that was; nothing for the interpreter.
     pub compile_time: Duration,
     /// How long the launch took, from the check of its arguments to its end, without compiling.

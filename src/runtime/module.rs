@@ -1,5 +1,6 @@
 //! Checked modules, as users see them.
 
+use crate::check::ParseStats;
 use crate::diag::{Diagnostics, Source};
 use crate::error::{Error, Internal, Missing};
 use crate::ir;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Module {
     ir: Arc<ir::Module>,
+    stats: ParseStats,
 }
 
 impl Module {
@@ -34,10 +36,11 @@ impl Module {
     /// As [`Module::parse`].
     pub fn parse_named(name: impl Into<String>, text: impl Into<String>) -> Result<Module, Error> {
         let source = Source::new(name, text);
-        let ir = Internal::catch("checking a module", || {
-            crate::check::parse_and_check(source)
-        })??;
-        Ok(Module { ir: Arc::new(ir) })
+        let (ir, stats) = Internal::catch("checking a module", || crate::check::timed(source))??;
+        Ok(Module {
+            ir: Arc::new(ir),
+            stats,
+        })
     }
 
     /// What was said about the text although it was accepted.
@@ -71,6 +74,11 @@ impl Module {
     /// A kernel or function by name.
     pub fn function(&self, name: &str) -> Option<FunctionInfo<'_>> {
         self.functions().find(|f| f.name() == name)
+    }
+
+    /// How long it took to read the text.
+    pub fn parse_stats(&self) -> ParseStats {
+        self.stats
     }
 
     /// The intermediate representation.

@@ -9,7 +9,7 @@ use super::module::Module;
 use crate::error::Error;
 use crate::interp::Interpreter;
 use crate::ir::{self, FuncId};
-use crate::jit::{Code, Stats};
+use crate::jit::{Code, FunctionStats, Stats};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -106,6 +106,12 @@ impl Program {
     /// What making native code took and gave; `None` if that has not been done.
     pub fn compile_stats(&self) -> Option<&Stats> {
         self.made().map(Code::stats)
+    }
+
+    /// What making native code of the kernel or function of this name took and gave; `None` if that has not been done, or
+    /// it has none.
+    pub fn function_stats(&self, name: &str) -> Option<FunctionStats> {
+        self.made()?.function_stats(self.ir().function(name)?)
     }
 
     pub(super) fn ir(&self) -> &ir::Module {

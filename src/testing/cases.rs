@@ -209,13 +209,13 @@ fn launch_case(cases: &mut Cases<'_>, program: &Result<Program, Error>, case: &L
     }
     let mut limit = options.time_limit;
     if matches!(&case.expect, Expect::Fault(text) if text.contains("time limit")) {
-        limit = limit.min(SHORT);
+        limit = Some(limit.map_or(SHORT, |limit| limit.min(SHORT)));
     }
     let prepared = program
         .as_ref()
         .map_err(Clone::clone)
         .and_then(|program| Prepared::of_program(program, &case.spec))
-        .map(|prepared| prepared.time_limit(Some(limit)));
+        .map(|prepared| prepared.time_limit(limit));
     cases.each_engine(
         place,
         |engine| match &prepared {

@@ -1,6 +1,7 @@
 //! Which files hold test cases.
 
-use super::{files, launch_lines, run_lines};
+use super::files as texts;
+use super::{launch_lines, run_lines};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,8 @@ pub enum DiscoverError {
     NoCases(PathBuf),
 }
 
-/// The files with test cases at and below `paths`, those of a folder in the order of their names.
+/// The files with test cases at and below `paths`, those of a folder in the order of their names. `-` is a file on
+/// standard input.
 ///
 /// # Errors
 /// A path that cannot be read, a file that is not UTF-8, a path without cases.
@@ -67,6 +69,10 @@ pub fn discover(paths: &[PathBuf]) -> Result<Vec<TestFile>, DiscoverError> {
     let mut files = Vec::new();
     for path in paths {
         let before = files.len();
+        if path == Path::new(texts::STDIN) {
+            files.push(stdin()?);
+            continue;
+        }
         let metadata = fs::metadata(path).map_err(|error| DiscoverError::Io {
             path: path.clone(),
             error,
@@ -117,7 +123,7 @@ fn test_file(path: &Path) -> Result<Option<TestFile>, DiscoverError> {
     if !is_launch && !matches!(extension, "tsv" | "ptx") {
         return Ok(None);
     }
-    let bytes = files::read(path).map_err(|error| DiscoverError::Io {
+    let bytes = texts::read(path).map_err(|error| DiscoverError::Io {
         path: path.to_path_buf(),
         error,
     })?;
@@ -143,6 +149,41 @@ fn test_file(path: &Path) -> Result<Option<TestFile>, DiscoverError> {
         kind,
         text,
     }))
+}
+
+/// What comes from standard input, told by what it holds.
+fn stdin() -> Result<TestFile, DiscoverError> {
+    let path = PathBuf::from(texts::STDIN);
+    let name = texts::name(&path);
+    let bytes = texts::read_bytes(&path).map_err(|error| DiscoverError::Io {
+        path: PathBuf::from(&name),
+        error,
+    })?;
+    let text = String::from_utf8(bytes).map_err(|e| DiscoverError::NotText {
+        path: PathBuf::from(&name),
+        offset: e.utf8_error().valid_up_to(),
+    })?;
+    let is_row = |line: &str| !line.starts_with('#') && line.contains('\t');
+    let kind = if texts::is_launch_description(&text) {
+        FileKind::LaunchToml
+    } else if text.starts_with('#') {
+        table_kind(&text)
+    } else if texts::is_ptx(&text) {
+        match launch_lines::has_cases(&text) || run_lines::has_cases(&text) {
+            true => FileKind::Ptx,
+            false => return Err(DiscoverError::NoCases(PathBuf::from(name))),
+        }
+    } else if text.lines().any(is_row) {
+        table_kind(&text)
+    } else {
+        return Err(DiscoverError::NoCases(PathBuf::from(name)));
+    };
+    Ok(TestFile {
+        path,
+        name,
+        kind,
+        text,
+    })
 }
 
 fn table_kind(text: &str) -> FileKind {

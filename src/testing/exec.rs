@@ -6,8 +6,8 @@ use crate::interp::Trace;
 use crate::ir::memory::Space;
 use crate::machine::{Fault, FaultKind};
 use crate::runtime::{
-    AnyFunction, Arg, Buffer, Device, DeviceConfig, Engine, EngineKind, Instance, Kernel, Launch,
-    Module, Program, Report, Variable,
+    AnyFunction, Arg, Buffer, Cancel, Device, DeviceConfig, Engine, EngineKind, Instance, Kernel,
+    Launch, Module, Program, Report, Variable,
 };
 use std::time::Duration;
 
@@ -124,6 +124,13 @@ impl Prepared {
         self
     }
 
+    /// Lets `cancel` end its launches.
+    #[must_use]
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.launch = self.launch.cancel(cancel);
+        self
+    }
+
     /// Fills memory anew and launches.
     ///
     /// # Errors
@@ -141,9 +148,9 @@ impl Prepared {
         self.outcome(self.kernel.launch_traced(launch, &self.args, trace))
     }
 
-    /// The module that the kernel is of.
-    pub(crate) fn module(&self) -> &Module {
-        self.kernel.instance().program().module()
+    /// The program that the kernel is of.
+    pub(crate) fn program(&self) -> &Program {
+        self.kernel.instance().program()
     }
 
     fn refill(&self) -> Result<(), Error> {

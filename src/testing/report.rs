@@ -1,7 +1,6 @@
 //! What came of test cases: lines for failures, a table by instruction, a last line with the sums.
 
 use crate::runtime::EngineKind;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -99,25 +98,6 @@ impl fmt::Display for CaseResult {
         // A failure is one line, whatever the message.
         f.write_str(&more.replace('\n', " | "))
     }
-}
-
-#[derive(Serialize)]
-struct JsonCase<'a> {
-    name: String,
-    file: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    title: &'a str,
-    instruction: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    engine: Option<&'static str>,
-    outcome: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expected: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    got: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    needs: Option<&'a [String]>,
 }
 
 /// Sums.
@@ -218,40 +198,20 @@ impl Report {
         self.failures().try_for_each(|case| writeln!(out, "{case}"))
     }
 
-    /// One JSON object for each case.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        for case in &self.cases {
-            let (outcome, expected, got, needs) = match &case.outcome {
-                Outcome::Passed => ("passed", None, None, None),
-                Outcome::Failed { expected, got } => ("failed", Some(expected), Some(got), None),
-                Outcome::Skipped { needs } => ("skipped", None, None, Some(&needs[..])),
-            };
-            let object = JsonCase {
-                name: case.name(),
-                file: &case.file,
-                line: case.line,
-                title: &case.title,
-                instruction: &case.group,
-                engine: case.engine.map(engine_name),
-                outcome,
-                expected: expected.map(String::as_str),
-                got: got.map(String::as_str),
-                needs,
-            };
-            serde_json::to_writer(&mut *out, &object)?;
-            writeln!(out)?;
-        }
-        Ok(())
-    }
-
     /// The table by instruction, what skipped cases need, and the last line.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_table(out)?;
+        writeln!(out, "{}", self.counts())
+    }
+
+    /// The table by instruction, and what skipped cases need.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut groups: BTreeMap<&str, Counts> = BTreeMap::new();
         for case in &self.cases {
             groups.entry(&case.group).or_default().add(&case.outcome);
@@ -276,7 +236,7 @@ impl Report {
             let s = if count == 1 { "" } else { "s" };
             writeln!(out, "skipped for {need}: {count} case{s}")?;
         }
-        writeln!(out, "{}", self.counts())
+        Ok(())
     }
 }
 
@@ -336,20 +296,6 @@ mod tests {
         );
         assert!(text.contains("skipped for floating point: 1 case\n"));
         assert!(text.ends_with("\n1 passed, 1 failed, 1 skipped\n"));
-    }
-
-    #[test]
-    fn json_has_one_object_a_line() {
-        let text = written(|r, out| r.write_json(out));
-        let objects: Vec<serde_json::Value> = text
-            .lines()
-            .map(|l| serde_json::from_str(l).expect("an object"))
-            .collect();
-        assert_eq!(objects.len(), 3);
-        assert_eq!(objects[0]["outcome"], "passed");
-        assert_eq!(objects[0]["engine"], "jit");
-        assert_eq!(objects[1]["got"], "two\nlines");
-        assert_eq!(objects[2]["needs"][0], "floating point");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::error::{Error, Unsupported};
 use crate::runtime::{Engine, EngineConfig, EngineKind};
 use rayon::prelude::*;
 use regex::Regex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What a run does.
@@ -20,8 +21,8 @@ pub struct Options {
     pub filter: Option<Regex>,
     /// Cases that run at the same time; 0 for as many as the machine runs threads.
     pub jobs: usize,
-    /// How long a launch may take.
-    pub time_limit: Duration,
+    /// How long a launch may take; `None` for as long as it wants.
+    pub time_limit: Option<Duration>,
 }
 
 impl Default for Options {
@@ -32,7 +33,7 @@ impl Default for Options {
             threads: 0,
             filter: None,
             jobs: 0,
-            time_limit: Duration::from_secs(10),
+            time_limit: Some(Duration::from_secs(10)),
         }
     }
 }
@@ -56,23 +57,36 @@ pub(super) struct Shared<'a> {
     pub engine: Engine,
 }
 
+/// What [`run_watched`] counts up to.
+pub const STEPS: u64 = 1000;
+
 /// Runs all cases of `files`.
 pub fn run(files: &[TestFile], options: &Options) -> Report {
+    run_watched(files, options, &|_| {})
+}
+
+/// Runs all cases of `files`; `watch` is told now and then how much is done, in parts of [`STEPS`].
+pub fn run_watched(files: &[TestFile], options: &Options, watch: &(dyn Fn(u64) + Sync)) -> Report {
     let shared = Shared {
         options,
         engine: Engine::new(
             EngineConfig::default()
                 .kind(EngineKind::Interpreter)
                 .threads(options.threads)
-                .time_limit(Some(options.time_limit)),
+                .time_limit(options.time_limit),
         ),
     };
     let shared = &shared;
     let jobs: Vec<Job<'_>> = files.iter().flat_map(|file| jobs(shared, file)).collect();
+    let (done, all) = (AtomicU64::new(0), jobs.len() as u64);
     let run = || {
         jobs.into_par_iter()
             .with_max_len(1)
-            .map(|job| job())
+            .map(|job| {
+                let results = job();
+                watch((done.fetch_add(1, Ordering::Relaxed) + 1) * STEPS / all);
+                results
+            })
             .collect::<Vec<_>>()
     };
     let results = match rayon::ThreadPoolBuilder::new()

@@ -71,3 +71,17 @@ fn standard_input_and_files_that_are_no_text() {
     code(&output, 1);
     assert!(stderr(&output).contains("no-such-file.ptx"));
 }
+
+#[test]
+fn functions_with_parameters_and_results() {
+    let output = ptxlift_with_input(
+        &["check", "-"],
+        b".version 8.0\n.target sm_80\n.func (.reg .u32 d, .reg .u16 e) f(.reg .u64 a, .param .align 4 .b8 v[12]) { ret; }\n",
+    );
+    code(&output, 0);
+    assert!(
+        stdout(&output).contains("<stdin>:3: function (.u32 d, .u16 e) f(.u64 a, .b8 v[12])\n"),
+        "{}",
+        stdout(&output)
+    );
+}

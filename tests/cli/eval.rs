@@ -75,3 +75,59 @@ fn mistakes() {
     );
     code(&ptxlift(&["eval", "bar.sync 0"]), 2);
 }
+
+#[test]
+fn errors_point_into_the_statement_as_it_was_typed() {
+    let output = ptxlift(&["eval", "  bfe.b32 %d, %a, %b, %c", "1", "2", "3"]);
+    code(&output, 1);
+    let text = stderr(&output);
+    for part in [
+        "<statement>:1:6\n",
+        "1 │   bfe.b32 %d, %a, %b, %c\n",
+        "  │      ^^^^ expected `.u32`, `.s32`, `.u64` or `.s64`",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let output = ptxlift(&["eval", "add.u32 %d, %a, %nothing", "1"]);
+    code(&output, 1);
+    assert!(
+        stderr(&output).contains("<statement>:1:17\n"),
+        "{}",
+        stderr(&output)
+    );
+    // A predicate as the only result: behind the statement stands one of ours, which is never shown.
+    let output = ptxlift(&["eval", "setp.lt.s33 %p, %a, %b", "1", "2"]);
+    code(&output, 1);
+    assert!(
+        stderr(&output).contains("<statement>:1:8\n"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!stderr(&output).contains("selp"), "{}", stderr(&output));
+    for (args, said) in [
+        (
+            &["eval", "popc.b32 %d, %a"][..],
+            "the statement has 1 source (%a), the command line 0 values",
+        ),
+        (
+            &["eval", "popc.b32 %d, %a"],
+            "hint: for example: ptxlift eval 'popc.b32 %d, %a' 1",
+        ),
+        (
+            &["eval", "Cargo.toml"],
+            "`Cargo.toml` is a file; `eval` wants a statement",
+        ),
+        (
+            &["eval", "--target", "sm_999", "popc.b32 %d, %a", "1"],
+            "`--target sm_999`",
+        ),
+    ] {
+        let output = ptxlift(args);
+        code(&output, 2);
+        assert!(
+            stderr(&output).contains(said),
+            "{said} in {}",
+            stderr(&output)
+        );
+    }
+}

@@ -29,3 +29,38 @@ fn families_and_forms() {
     code(&output, 2);
     assert!(stderr(&output).contains("bfe"), "{}", stderr(&output));
 }
+
+#[test]
+fn lines_are_no_longer_than_a_page_is_wide() {
+    for name in ["ld", "st", "cvt", "vmad", "prefetch"] {
+        let output = ptxlift(&["isa", name]);
+        code(&output, 0);
+        let longest = stdout(&output).lines().map(|l| l.chars().count()).max();
+        assert!(longest <= Some(100), "{name}: {longest:?}");
+    }
+    code(&ptxlift(&["isa"]), 0);
+}
+
+#[test]
+fn only_near_words_are_guessed_at() {
+    let said = |name| {
+        let output = ptxlift(&["isa", name]);
+        code(&output, 2);
+        stderr(&output)
+    };
+    assert!(said("bfx").contains("did you mean `bfe`?"));
+    assert!(said("mvo").contains("did you mean `mov`?"));
+    for name in ["foo", "frobnicate", "x"] {
+        assert!(!said(name).contains("did you mean"), "{}", said(name));
+    }
+    let output = ptxlift_with_input(
+        &["check", "-"],
+        b".version 8.0\n.target sm_80\n.entry k() { foo; ret; }\n",
+    );
+    code(&output, 1);
+    assert!(
+        !stderr(&output).contains("did you mean"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -4,6 +4,7 @@ mod check;
 mod dump;
 mod eval;
 mod isa;
+mod json;
 mod run;
 mod test;
 mod usage;

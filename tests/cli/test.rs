@@ -225,3 +225,44 @@ fn paths_that_give_nothing_are_errors() {
     code(&output, 1);
     assert!(stderr(&output).contains("no test cases"));
 }
+
+#[test]
+fn a_filter_that_matches_nothing_is_an_error() {
+    let folder = Folder::new();
+    let file = folder.file("bits.tsv", ROWS);
+    let output = ptxlift(&["test", "--filter", "bfe", &file]);
+    code(&output, 2);
+    assert!(stdout(&output).ends_with("0 passed, 0 failed, 0 skipped\n"));
+    let text = stderr(&output);
+    assert!(
+        text.contains("`--filter bfe`: no case has such a name"),
+        "{text}"
+    );
+    assert!(text.contains("hint: a name is FILE:LINE: TITLE"), "{text}");
+}
+
+#[test]
+fn cases_on_standard_input() {
+    let sums = |input: &str, exit| {
+        let output = ptxlift_with_input(&["test", "-"], input.as_bytes());
+        code(&output, exit);
+        let text = stdout(&output);
+        text.lines().last().unwrap_or_default().to_string()
+    };
+    assert_eq!(sums(ROWS, 0), "6 passed, 0 failed, 0 skipped");
+    let table = "# statement\taccept|reject\nadd.u32 %r0, %r1, %r2;\taccept\n";
+    assert_eq!(sums(table, 0), "1 passed, 0 failed, 0 skipped");
+    let modules = "# module\n.version 8.0\\n.target sm_80\\n.entry k() { ret; }\taccept\n";
+    assert_eq!(sums(modules, 0), "1 passed, 0 failed, 0 skipped");
+    let case = format!("//@ entry traps\n//@ expect-fault trap\n{KERNELS}");
+    assert_eq!(sums(&case, 0), "2 passed, 0 failed, 0 skipped");
+    let description = "format = 1\nmodules = [\"no-such.ptx\"]\nentry = \"k\"\ngrid = [1, 1, 1]\nblock = [1, 1, 1]\n";
+    assert_eq!(sums(description, 1), "0 passed, 2 failed, 0 skipped");
+    let output = ptxlift_with_input(&["test", "-"], KERNELS.as_bytes());
+    code(&output, 1);
+    assert!(
+        stderr(&output).contains("<stdin>: no test cases"),
+        "{}",
+        stderr(&output)
+    );
+}

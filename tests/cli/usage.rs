@@ -6,8 +6,22 @@ use super::*;
 fn help_is_no_error_and_nonsense_is() {
     let help = ptxlift(&["--help"]);
     code(&help, 0);
-    for command in ["run", "test", "check", "eval", "dump", "isa"] {
+    for command in [
+        "run",
+        "test",
+        "check",
+        "eval",
+        "dump",
+        "isa",
+        "fuzz",
+        "completions",
+        "man",
+    ] {
         assert!(stdout(&help).contains(command), "{command}");
+        let help = ptxlift(&[command, "--help"]);
+        code(&help, 0);
+        let example = format!("Examples:\n  ptxlift {command}");
+        assert!(stdout(&help).contains(&example), "{}", stdout(&help));
     }
     code(&ptxlift(&["--version"]), 0);
     code(&ptxlift(&[]), 2);
@@ -28,7 +42,6 @@ fn what_comes_later_says_so() {
         &["run", "--reading", "nvidia", "x.ptx"],
         &["dump", "--stage", "asm", "--target", "aarch64", "x.ptx"],
         &["bench", "x.toml"],
-        &["fuzz", "--seconds", "1"],
     ] {
         let output = ptxlift(args);
         code(&output, 2);
@@ -55,4 +68,169 @@ fn a_reader_that_goes_away_does_no_harm() {
     let output = child.wait_with_output().expect("it ends");
     code(&output, 0);
     assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn numbers_say_what_they_may_be() {
+    for (args, said) in [
+        (
+            &["run", "--repeat", "0", "x.ptx"][..],
+            "invalid value '0' for '--repeat <N>': a whole number from 1 to 4294967295 is wanted",
+        ),
+        (
+            &["run", "--print", "x", "x.ptx"],
+            "invalid value 'x' for '--print <N>': the number of a parameter is wanted, counted from 0",
+        ),
+        (
+            &["run", "--out", "x=out.bin", "x.ptx"],
+            "invalid value 'x=out.bin' for '--out <N=FILE>': the number of a parameter is wanted",
+        ),
+        (
+            &["run", "--threads", "-1", "x.ptx"],
+            "unexpected argument '-1' found",
+        ),
+        (
+            &["run", "--timeout", "soon", "x.ptx"],
+            "a number of seconds is wanted, such as 10 or 0.5",
+        ),
+        (
+            &["run", "--timeout=-1", "x.ptx"],
+            "a time limit is neither negative nor endless; 0 means none",
+        ),
+        (
+            &["run", "--shared", "4k", "x.ptx"],
+            "a number of bytes is wanted, such as 4096",
+        ),
+        (
+            &["test", "--jobs", "0", "tests"],
+            "a whole number from 1 on is wanted",
+        ),
+        (
+            &["run", "--trace", "--trace-line", "9-3", "x.ptx"],
+            "`9-3` ends before it begins",
+        ),
+    ] {
+        let output = ptxlift(args);
+        code(&output, 2);
+        assert!(
+            stderr(&output).contains(said),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn a_file_is_no_command() {
+    let output = ptxlift(&["Cargo.toml"]);
+    code(&output, 2);
+    let hint =
+        "hint: a command comes first: `ptxlift run Cargo.toml`, `ptxlift check Cargo.toml`\n";
+    assert!(stderr(&output).ends_with(hint), "{}", stderr(&output));
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let colour = |args: &[&str], variables: &[(&str, &str)]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ptxlift"))
+            .args(args)
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR_FORCE")
+            .envs(variables.iter().copied())
+            .output()
+            .expect("the command starts");
+        let escapes = |bytes: &[u8]| bytes.contains(&0x1b);
+        (escapes(&output.stdout), escapes(&output.stderr))
+    };
+    // Neither stream is a terminal here.
+    assert_eq!(colour(&["isa", "bfe"], &[]), (false, false));
+    assert_eq!(
+        colour(&["isa", "bfe"], &[("CLICOLOR_FORCE", "1")]),
+        (true, false)
+    );
+    let both = [("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")];
+    assert_eq!(colour(&["isa", "bfe"], &both), (false, false));
+    assert_eq!(
+        colour(&["--color", "always", "isa", "bfe"], &both),
+        (true, false)
+    );
+    assert_eq!(
+        colour(&["isa", "bfx", "--color=always"], &[]),
+        (false, true)
+    );
+    // What clap says, too.
+    assert_eq!(colour(&["--color=always", "--help"], &[]), (true, false));
+    assert_eq!(
+        colour(&["--color=always", "frobnicate"], &[]),
+        (false, true)
+    );
+    assert_eq!(colour(&["frobnicate"], &[]), (false, false));
+    code(&ptxlift(&["--color", "sometimes", "isa"]), 2);
+}
+
+#[test]
+fn completions_are_scripts_of_their_shells() {
+    for (shell, line) in [
+        ("bash", "complete -F _ptxlift"),
+        ("zsh", "#compdef ptxlift"),
+        ("fish", "complete -c ptxlift"),
+        ("elvish", "edit:completion:arg-completer[ptxlift]"),
+        (
+            "powershell",
+            "Register-ArgumentCompleter -Native -CommandName 'ptxlift'",
+        ),
+    ] {
+        let output = ptxlift(&["completions", shell]);
+        code(&output, 0);
+        let script = stdout(&output);
+        for part in [line, "trace-thread", "engine"] {
+            assert!(script.contains(part), "{part} in {shell}");
+        }
+    }
+    code(&ptxlift(&["completions", "csh"]), 2);
+    let folder = Folder::new();
+    let script = folder.file("ptxlift.bash", stdout(&ptxlift(&["completions", "bash"])));
+    if let Ok(checked) = Command::new("bash").args(["-n", &script]).output() {
+        code(&checked, 0);
+        assert_eq!(stderr(&checked), "");
+        // What `ptxlift che<TAB>` gives.
+        let ask = format!(
+            "source {script}; COMP_WORDS=(ptxlift che); COMP_CWORD=1; _ptxlift ptxlift che ptxlift; echo \"${{COMPREPLY[@]}}\""
+        );
+        let answer = Command::new("bash").args(["-c", &ask]).output();
+        assert_eq!(stdout(&answer.expect("bash was here")), "check\n");
+    }
+}
+
+#[test]
+fn a_manual_page_for_each_command() {
+    let output = ptxlift(&["man"]);
+    code(&output, 0);
+    let page = stdout(&output);
+    let title = page
+        .lines()
+        .find(|line| !line.starts_with(".ie") && !line.starts_with(".el"));
+    assert!(
+        title.is_some_and(|l| l.starts_with(".TH ptxlift 1")),
+        "{title:?}"
+    );
+    assert!(page.contains("Exit codes"));
+    let folder = Folder::new();
+    let pages = folder.path("man/man1");
+    code(&ptxlift(&["man", &pages]), 0);
+    for (name, part) in [
+        ("ptxlift.1", ".SH SUBCOMMANDS"),
+        ("ptxlift-run.1", "trace"),
+        ("ptxlift-check.1", "json"),
+        ("ptxlift-eval.1", "STATEMENT"),
+        ("ptxlift-isa.1", ".SH EXAMPLES\n.nf\n  ptxlift isa\n"),
+    ] {
+        let page = std::fs::read_to_string(Path::new(&pages).join(name)).expect(name);
+        assert!(
+            page.contains(".TH ") && page.contains(part),
+            "{part} in {name}"
+        );
+    }
+    let file = folder.file("file", "");
+    code(&ptxlift(&["man", &file]), 1);
 }

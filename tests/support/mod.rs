@@ -6,8 +6,24 @@ use ptxlift::testing::suite;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Makes a test of each file with cases below `tests/FOLDER`, in both engines. Cases may be skipped for `needs` only.
-pub fn run(folder: &str, needs: &'static [&'static str]) -> ExitCode {
+/// What is known and not built yet: nothing else may be a reason to skip a case.
+const LATER: &[&str] = &[
+    "floating point",
+    "barriers",
+    "atomics",
+    "warp operations",
+    "system calls",
+    "textures",
+    "tensor cores",
+    "asynchronous copies",
+    "clusters",
+    "multimem",
+    "stack manipulation",
+    "memory",
+];
+
+/// Makes a test of each file with cases below `tests/FOLDER`, in both engines.
+pub fn run(folder: &str) -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let files = match discover(&[root.join(folder)]) {
         Ok(files) => files,
@@ -21,7 +37,7 @@ pub fn run(folder: &str, needs: &'static [&'static str]) -> ExitCode {
         .map(|file| {
             let name = file.path.strip_prefix(&root).unwrap_or(&file.path);
             let name = name.display().to_string();
-            Trial::test(name, move || Ok(suite::expect(&file, needs)?))
+            Trial::test(name, move || Ok(suite::expect(&file, LATER)?))
         })
         .collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -23,11 +23,16 @@ pub(super) struct Around {
 
 /// What is written as an argument or result.
 enum Passed {
+    Place(Place),
+    Sink,
+    Constant(Constant),
+}
+
+/// Something that holds a value.
+enum Place {
     Register(Reg, Option<Reg>, DeclTy),
     Vector(Vec<Reg>, DeclTy),
     Frame(u32),
-    Sink,
-    Constant(Constant),
 }
 
 fn passed(builder: &mut Builder<'_, '_>, formal: &Shape, written: &Written<'_>) -> Option<Passed> {
@@ -36,12 +41,16 @@ fn passed(builder: &mut Builder<'_, '_>, formal: &Shape, written: &Written<'_>) 
             return Some(Passed::Sink);
         }
         let error = match builder.lookup(name.text) {
-            Some(Symbol::Reg { reg, high, ty }) => return Some(Passed::Register(reg, high, ty)),
-            Some(Symbol::Vector { elements, ty }) => return Some(Passed::Vector(elements, ty)),
+            Some(Symbol::Reg { reg, high, ty }) => {
+                return Some(Passed::Place(Place::Register(reg, high, ty)));
+            }
+            Some(Symbol::Vector { elements, ty }) => {
+                return Some(Passed::Place(Place::Vector(elements, ty)));
+            }
             Some(Symbol::Var {
                 var: Var::Frame(index),
                 ..
-            }) => return Some(Passed::Frame(index)),
+            }) => return Some(Passed::Place(Place::Frame(index))),
             Some(Symbol::Var {
                 var: Var::Param(_) | Var::Return(_),
                 ..
@@ -199,6 +208,50 @@ fn hidden(builder: &mut Builder<'_, '_>, formal: &Shape, ty: DeclTy) -> u32 {
     index
 }
 
+/// How the value of a place is passed on.
+enum Way {
+    /// As it is.
+    Slots(Vec<Slot>),
+    /// A wide register, for a parameter in memory: through a variable that the text does not have.
+    Hidden(u32, [Reg; 2]),
+    /// A variable, for a parameter in registers of so many bytes: through registers of our own.
+    Spread(u32, Vec<Reg>, u8),
+}
+
+fn values(regs: &[Reg]) -> Vec<Slot> {
+    let regs = regs.iter();
+    regs.map(|&reg| Slot::Value(Operand::Reg(reg))).collect()
+}
+
+/// How a place is passed on to a parameter; `None` if it does not fit, which is reported.
+fn way(builder: &mut Builder<'_, '_>, formal: &Shape, place: &Place, span: Span) -> Option<Way> {
+    let fits = match place {
+        Place::Register(.., ty) => register_fits(builder, formal, *ty, 1, span),
+        Place::Vector(elements, ty) => register_fits(builder, formal, *ty, elements.len(), span),
+        Place::Frame(index) => frame_fits(builder, formal, *index, span),
+    };
+    if !fits {
+        return None;
+    }
+    Some(match place {
+        Place::Register(reg, None, _) => Way::Slots(values(&[*reg])),
+        Place::Register(reg, Some(high), _) if formal.register => {
+            Way::Slots(values(&[*reg, *high]))
+        }
+        Place::Register(reg, Some(high), ty) => {
+            Way::Hidden(hidden(builder, formal, *ty), [*reg, *high])
+        }
+        Place::Vector(elements, _) => Way::Slots(values(elements)),
+        Place::Frame(index) if !formal.register => Way::Slots(vec![Slot::Frame(*index)]),
+        Place::Frame(index) => {
+            let classes = functions::classes(formal);
+            let regs = classes.iter().map(|&class| builder.fresh(class)).collect();
+            builder.frames[*index as usize].returned = true;
+            Way::Spread(*index, regs, (classes[0].bits() / 8).max(1) as u8)
+        }
+    })
+}
+
 /// An argument of a call.
 pub(super) fn argument(
     builder: &mut Builder<'_, '_>,
@@ -207,51 +260,27 @@ pub(super) fn argument(
     written: &Written<'_>,
 ) -> Option<()> {
     let span = written.span();
-    match passed(builder, formal, written)? {
+    let place = match passed(builder, formal, written)? {
+        Passed::Place(place) => place,
         Passed::Sink => {
             builder.report(Diagnostic::error(span, "`_` cannot be an argument"));
             return None;
         }
-        Passed::Register(reg, high, ty) => {
-            if !register_fits(builder, formal, ty, 1, span) {
-                return None;
-            }
-            match high {
-                None => around.args.push(Slot::Value(Operand::Reg(reg))),
-                Some(high) if formal.register => around
-                    .args
-                    .extend([reg, high].map(|reg| Slot::Value(Operand::Reg(reg)))),
-                Some(high) => {
-                    let index = hidden(builder, formal, ty);
-                    let srcs = smallvec![Operand::Reg(reg), Operand::Reg(high)];
-                    builder.emit_unguarded(store(index, srcs, 8));
-                    around.args.push(Slot::Frame(index));
-                }
-            }
+        Passed::Constant(constant) => {
+            return constant_argument(builder, around, formal, constant, span);
         }
-        Passed::Vector(elements, ty) => {
-            if !register_fits(builder, formal, ty, elements.len(), span) {
-                return None;
-            }
-            let slots = elements.iter().map(|&reg| Slot::Value(Operand::Reg(reg)));
-            around.args.extend(slots);
+    };
+    match way(builder, formal, &place, span)? {
+        Way::Slots(slots) => around.args.extend(slots),
+        Way::Hidden(index, regs) => {
+            let srcs = regs.map(Operand::Reg).into_iter().collect();
+            builder.emit_unguarded(store(index, srcs, 8));
+            around.args.push(Slot::Frame(index));
         }
-        Passed::Frame(index) => {
-            if !frame_fits(builder, formal, index, span) {
-                return None;
-            }
-            if !formal.register {
-                around.args.push(Slot::Frame(index));
-                return Some(());
-            }
-            let classes = functions::classes(formal);
-            let regs: Vec<Reg> = classes.iter().map(|&class| builder.fresh(class)).collect();
-            builder.frames[index as usize].returned = true;
-            builder.emit_unguarded(load(index, &regs, (classes[0].bits() / 8).max(1) as u8));
-            let slots = regs.iter().map(|&reg| Slot::Value(Operand::Reg(reg)));
-            around.args.extend(slots);
+        Way::Spread(index, regs, bytes) => {
+            builder.emit_unguarded(load(index, &regs, bytes));
+            around.args.extend(values(&regs));
         }
-        Passed::Constant(constant) => constant_argument(builder, around, formal, constant, span)?,
     }
     Some(())
 }
@@ -314,55 +343,32 @@ pub(super) fn result(
     written: &Written<'_>,
 ) -> Option<()> {
     let span = written.span();
-    match passed(builder, formal, written)? {
+    let place = match passed(builder, formal, written)? {
+        Passed::Place(place) => place,
+        Passed::Sink => {
+            let parts = functions::classes(formal).len();
+            let sinks = std::iter::repeat_n(Slot::Sink, parts);
+            around.results.extend(sinks);
+            return Some(());
+        }
         Passed::Constant(_) => {
             builder.report(Diagnostic::error(span, "a constant cannot take a result"));
             return None;
         }
-        Passed::Sink => {
-            let parts = functions::classes(formal).len();
-            around
-                .results
-                .extend(std::iter::repeat_n(Slot::Sink, parts));
+    };
+    let way = way(builder, formal, &place, span)?;
+    if let Place::Frame(index) = place {
+        builder.frames[index as usize].returned = true;
+    }
+    match way {
+        Way::Slots(slots) => around.results.extend(slots),
+        Way::Hidden(index, regs) => {
+            around.results.push(Slot::Frame(index));
+            around.after.push(load(index, &regs, 8));
         }
-        Passed::Register(reg, high, ty) => {
-            if !register_fits(builder, formal, ty, 1, span) {
-                return None;
-            }
-            match high {
-                None => around.results.push(Slot::Value(Operand::Reg(reg))),
-                Some(high) if formal.register => around
-                    .results
-                    .extend([reg, high].map(|reg| Slot::Value(Operand::Reg(reg)))),
-                Some(high) => {
-                    let index = hidden(builder, formal, ty);
-                    around.results.push(Slot::Frame(index));
-                    around.after.push(load(index, &[reg, high], 8));
-                }
-            }
-        }
-        Passed::Vector(elements, ty) => {
-            if !register_fits(builder, formal, ty, elements.len(), span) {
-                return None;
-            }
-            let slots = elements.iter().map(|&reg| Slot::Value(Operand::Reg(reg)));
-            around.results.extend(slots);
-        }
-        Passed::Frame(index) => {
-            if !frame_fits(builder, formal, index, span) {
-                return None;
-            }
-            builder.frames[index as usize].returned = true;
-            if !formal.register {
-                around.results.push(Slot::Frame(index));
-                return Some(());
-            }
-            let classes = functions::classes(formal);
-            let regs: Vec<Reg> = classes.iter().map(|&class| builder.fresh(class)).collect();
-            let slots = regs.iter().map(|&reg| Slot::Value(Operand::Reg(reg)));
-            around.results.extend(slots);
-            let srcs = regs.iter().map(|&reg| Operand::Reg(reg)).collect();
-            let bytes = (classes[0].bits() / 8).max(1) as u8;
+        Way::Spread(index, regs, bytes) => {
+            around.results.extend(values(&regs));
+            let srcs = regs.into_iter().map(Operand::Reg).collect();
             around.after.push(store(index, srcs, bytes));
         }
     }

@@ -1,22 +1,27 @@
 //! The options of `ptxlift run`.
 
 use super::super::error::Failure;
+use super::super::numbers::{self, TimeLimit};
 use super::super::{EngineArg, ReadingArg, require_width_1};
 use super::settings::parse_setting;
 use super::trace;
 use crate::runtime::{Engine, EngineConfig, EngineKind};
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Arguments are TYPE:VALUE, bytes:HEX, or TYPE[COUNT]:CONTENTS; types are u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64;
+contents are zeros, fill value=V, iota start=S step=T, splitmix64 seed=N [mod=M add=A | lo=L hi=H], @FILE.
+
 Examples:
   ptxlift run case/launch.toml
   ptxlift run saxpy.ptx --kernel saxpy --grid 4 --block 256 --arg f32:2.5 \\
     --arg 'f32[1000]:splitmix64 seed=1 lo=0 hi=1' --arg f32[1000]:zeros --arg u32:1000 --print 2
-
-Arguments are TYPE:VALUE, bytes:HEX, or TYPE[COUNT]:CONTENTS; types are u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64;
-contents are zeros, fill value=V, iota start=S step=T, splitmix64 seed=N [mod=M add=A | lo=L hi=H], @FILE.")]
+  ptxlift run case/launch.toml --repeat 100 --stats
+  ptxlift run case/launch.toml --trace --trace-thread 0-3 --trace-line 20-35
+  ptxlift run case/launch.toml --json | jq .run_seconds")]
 pub(in crate::cli) struct Args {
     /// A launch.toml, or a PTX file
     #[arg(value_name = "LAUNCH.toml|FILE.ptx")]
@@ -31,49 +36,60 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_extent)]
     pub(super) block: Option<Extent>,
     /// Bytes of dynamic shared memory [default: 0]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = numbers::bytes)]
     pub(super) shared: Option<u32>,
     /// The next argument of the kernel, such as u32:5 or f32[256]:zeros
     #[arg(long = "arg", value_name = "TYPE:VALUE")]
     pub(super) args: Vec<String>,
     /// Print buffer parameter N, counted from 0, afterwards
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::parameter)]
     pub(super) print: Vec<usize>,
     /// Write buffer parameter N to a file afterwards
     #[arg(long, value_name = "N=FILE", value_parser = parse_output)]
     pub(super) out: Vec<(usize, PathBuf)>,
-    /// Who executes
-    #[arg(long, value_enum, default_value = "jit")]
-    pub(super) engine: EngineArg,
+    /// Who executes [default: jit; interp with --trace]
+    #[arg(long, value_enum)]
+    pub(super) engine: Option<EngineArg>,
     /// Which meaning is followed where NVIDIA's tools depart from the text of the PTX ISA
     #[arg(long, value_enum, default_value = "isa")]
     pub(super) reading: ReadingArg,
     /// Worker threads [default: all]
-    #[arg(long, value_name = "N")]
-    pub(super) threads: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
+    pub(super) threads: Option<NonZeroUsize>,
     /// Most seconds that the launch may take; 0 for no limit
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    pub(super) timeout: f64,
+    #[arg(long, value_name = "SECONDS", value_parser = numbers::time_limit, default_value = "10")]
+    pub(super) timeout: TimeLimit,
     /// Launch so many times
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(super) repeat: std::num::NonZeroU32,
+    #[arg(long, value_name = "N", value_parser = numbers::times, default_value = "1")]
+    pub(super) repeat: NonZeroU32,
     /// A setting of Cranelift's
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
     pub(super) set: Vec<(String, String)>,
+    /// Also say what compiling and running took, stage by stage
+    #[arg(long)]
+    pub(super) stats: bool,
+    /// Print one JSON object for each module and engine
+    #[arg(long)]
+    pub(super) json: bool,
     #[arg(long, hide = true)]
     pub(super) seed: Option<u64>,
     #[arg(long, hide = true)]
     pub(super) width: Option<String>,
     #[arg(long, hide = true)]
     pub(super) interleave: Option<u32>,
-    #[arg(long, hide = true)]
-    pub(super) stats: bool,
     #[command(flatten)]
     pub(super) trace: trace::Filter,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent(pub(super) [u32; 3]);
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.0;
+        write!(f, "{x},{y},{z}")
+    }
+}
 
 fn parse_extent(text: &str) -> Result<Extent, String> {
     let mut extent = [1; 3];
@@ -92,10 +108,7 @@ fn parse_extent(text: &str) -> Result<Extent, String> {
 
 fn parse_output(text: &str) -> Result<(usize, PathBuf), String> {
     let (index, file) = text.split_once('=').ok_or("write N=FILE")?;
-    let index = index
-        .parse()
-        .map_err(|_| format!("`{index}` is no number of a parameter"))?;
-    Ok((index, file.into()))
+    Ok((numbers::parameter(index)?, file.into()))
 }
 
 impl Args {
@@ -114,35 +127,41 @@ impl Args {
                 "threads are executed one by one",
             ));
         }
-        if self.stats {
-            return Err(Failure::not_yet(
-                "`--stats`",
-                "the time to compile and to run is always shown",
-            ));
-        }
-        if self.trace.trace && self.engine == EngineArg::Jit {
+        if self.trace.trace && self.engine == Some(EngineArg::Jit) {
             return Err(Failure::Usage(
-                "`--trace` is the interpreter's: add `--engine interp`".to_string(),
+                "`--trace` shows what the interpreter does; native code cannot be watched"
+                    .to_string(),
+            )
+            .hint(
+                "leave out `--engine jit`, or look at the code with `ptxlift dump --stage asm`",
             ));
         }
         Ok(())
     }
 
-    pub(super) fn engine(&self) -> Result<Engine, Failure> {
-        let limit = Duration::try_from_secs_f64(self.timeout)
-            .map_err(|e| Failure::Usage(format!("`--timeout`: {e}")))?;
-        let kind = match self.engine {
+    /// Who executes.
+    pub(super) fn engines(&self) -> EngineArg {
+        let usual = if self.trace.trace {
+            EngineArg::Interp
+        } else {
+            EngineArg::Jit
+        };
+        self.engine.unwrap_or(usual)
+    }
+
+    pub(super) fn engine(&self) -> Engine {
+        let kind = match self.engines() {
             EngineArg::Jit => EngineKind::Native,
             EngineArg::Interp | EngineArg::Both => EngineKind::Interpreter,
         };
         let config = EngineConfig::default()
             .kind(kind)
             .threads(self.threads.map_or(0, Into::into))
-            .time_limit((!limit.is_zero()).then_some(limit));
+            .time_limit(self.timeout.0);
         let config = self
             .set
             .iter()
             .fold(config, |config, (key, value)| config.setting(key, value));
-        Ok(Engine::new(config))
+        Engine::new(config)
     }
 }

@@ -1,57 +1,51 @@
 //! `ptxlift run`
 
 mod args;
+mod example;
 mod job;
+mod report;
 mod settings;
-mod show;
+mod stats;
 mod trace;
 
 pub(super) use args::Args;
 use job::Job;
-use show::say_verdict;
+use report::Ran;
+use stats::{Counter, Stats};
 
 use super::error::Failure;
+use super::interrupt;
 use super::out::{Out, counted};
+use super::progress::Progress;
+use crate::diag::{Source, Span};
 use crate::error::Error;
 use crate::interp::Step;
-use crate::runtime::{EngineKind, Module};
+use crate::runtime::{Cancel, EngineKind, Module};
 use crate::testing::exec::{self, Outcome, Prepared};
-use crate::testing::launch::{ArgValue, LaunchSpec};
+use crate::testing::launch::ArgValue;
 use crate::testing::report::engine_name;
+use std::time::Duration;
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     args.refuse_what_comes_later()?;
-    let job = if args.file.extension().is_some_and(|e| e == "toml") {
-        args.described_job()?
-    } else {
-        args.given_job()?
-    };
-    for index in args.print.iter().chain(args.out.iter().map(|(i, _)| i)) {
-        if !matches!(
-            job.spec.args.get(*index).map(|a| &a.value),
-            Some(ArgValue::Buffer { .. })
-        ) {
-            return Err(Failure::Usage(format!(
-                "parameter {index} is not a buffer; the kernel is given {}, counted from 0",
-                counted(job.spec.args.len() as u64, "argument")
-            )));
-        }
-    }
-    let engine = args.engine()?;
+    let job = args.job()?;
+    let engine = args.engine();
+    let cancel = interrupt::cancel()?;
     let mut wrong = false;
-    for (name, text) in &job.modules {
-        let module = Module::parse_named(name, text)?;
+    for input in &job.modules {
+        let module = Module::parse_named(&*input.name, &*input.text)?;
         if job.description.is_none() {
             args.check_arguments(&module, &job.spec)?;
         }
+        args.check_buffers(&job)?;
         let prepared = match Prepared::new(&module, &job.spec, &engine) {
             // What a description says wrongly is the file's fault, not the command line's.
             Err(error @ Error::Usage(_)) if job.description.is_some() => {
                 return Err(Failure::Input(format!("{}: {error}", args.file.display())));
             }
-            prepared => prepared?,
+            prepared => prepared?.cancel(&cancel),
         };
-        wrong |= !args.launch(&job, name, &prepared, out)?;
+        wrong |= !args.launch(&job, &input.name, &prepared, &cancel, out)?;
     }
     if wrong {
         return Err(Failure::Said(1));
@@ -59,39 +53,68 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether an instruction is written at a step's place: where a block just goes on into the next one, a label is.
+fn is_instruction(source: &Source, span: Span) -> bool {
+    let behind = source.text().get(span.end as usize..).unwrap_or_default();
+    span.start < span.end && !behind.trim_start().starts_with(':')
+}
+
 impl Args {
+    /// Whether the parameters whose contents are wanted are buffers.
+    fn check_buffers(&self, job: &Job) -> Result<(), Failure> {
+        let args = &job.spec.args;
+        let is_buffer = |index: usize| {
+            matches!(
+                args.get(index).map(|a| &a.value),
+                Some(ArgValue::Buffer { .. })
+            )
+        };
+        let wanted = self.print.iter().chain(self.out.iter().map(|(i, _)| i));
+        match wanted.copied().find(|&index| !is_buffer(index)) {
+            None => Ok(()),
+            Some(index) => {
+                let buffers: Vec<String> = (0..args.len())
+                    .filter(|&i| is_buffer(i))
+                    .map(|i| i.to_string())
+                    .collect();
+                let buffers = match &buffers[..] {
+                    [] => "none of them is a buffer".to_string(),
+                    [one] => format!("number {one} is a buffer"),
+                    _ => format!("numbers {} are buffers", buffers.join(", ")),
+                };
+                Err(Failure::Usage(format!(
+                    "parameter {index} is not a buffer; the kernel is given {}, counted from 0, and {buffers}",
+                    counted(args.len() as u64, "argument")
+                )))
+            }
+        }
+    }
+
     /// Launches in each engine; `false` if something is not as expected.
     fn launch(
         &self,
         job: &Job,
         module: &str,
         prepared: &Prepared,
+        cancel: &Cancel,
         out: &mut Out,
     ) -> Result<bool, Failure> {
-        let LaunchSpec {
-            kernel,
-            grid,
-            block,
-            ..
-        } = &job.spec;
-        let show = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
-        out.text(format_args!(
-            "{module}: kernel {kernel}, grid {}, block {}\n",
-            show(*grid),
-            show(*block)
-        ));
+        self.announce(job, module, out);
         let mut good = true;
         let mut first: Option<Outcome> = None;
-        for engine in self.engine.kinds() {
-            let left = self.repeat(prepared, engine, out)?;
-            match &job.description {
-                Some(description) => good &= say_verdict(description, &left, engine, out),
-                None => {
-                    if let Err(fault) = left.end {
-                        return Err(Failure::Library(Error::Fault(fault)));
-                    }
+        for engine in self.engines().kinds() {
+            let ran = self.repeat(prepared, &job.spec.kernel, engine, out)?;
+            match &ran.left.end {
+                Err(fault) if cancel.is_cancelled() => {
+                    return Err(Failure::Interrupted(fault.clone()));
                 }
+                Err(fault) if job.description.is_none() => {
+                    return Err(Failure::Library(Error::Fault(fault.clone())));
+                }
+                Err(_) | Ok(_) => {}
             }
+            let left = ran.left.clone();
+            good &= self.tell(job, module, ran, out)?;
             if let Some(first) = &first
                 && let Some(difference) = exec::difference(first, &left)
             {
@@ -107,53 +130,81 @@ impl Args {
         Ok(good)
     }
 
+    /// Launches as often as it should be, until a launch faults.
     fn repeat(
         &self,
         prepared: &Prepared,
+        kernel: &str,
         engine: EngineKind,
         out: &mut Out,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Ran, Failure> {
         let mut left = match engine {
-            EngineKind::Interpreter if self.trace.trace => {
-                let module = prepared.module().clone();
-                prepared.run_traced(&mut |step: &Step<'_>| {
-                    self.trace.show(module.ir(), step, out);
-                })?
+            EngineKind::Interpreter if self.trace.trace => self.traced(prepared, out)?,
+            EngineKind::Interpreter | EngineKind::Native => {
+                let _progress = self.progress(kernel, engine, 1);
+                interrupt::cancellable(|| prepared.run(engine))?
             }
-            EngineKind::Interpreter | EngineKind::Native => prepared.run(engine)?,
         };
         let mut times = Vec::new();
+        let progress = self.progress(kernel, engine, self.repeat.get().into());
         for turn in 1..=self.repeat.get() {
             if turn > 1 {
-                left = prepared.run(engine)?;
+                left = interrupt::cancellable(|| prepared.run(engine))?;
             }
+            progress.at(turn.into());
             match &left.end {
                 Ok(report) => times.push(report.run_time),
-                Err(_) => return Ok(left),
+                Err(_) => break,
             }
         }
-        if let Ok(report) = &left.end {
-            let compiled = match engine {
-                EngineKind::Native => format!("compiled in {:.3?}, ", report.compile_time),
-                EngineKind::Interpreter => String::new(),
-            };
-            times.sort();
-            let ran = match times[..] {
-                [one] => format!("ran in {one:.3?}"),
-                _ => format!(
-                    "ran {} times: least {:.3?}, median {:.3?}",
-                    times.len(),
-                    times[0],
-                    times[times.len() / 2]
-                ),
-            };
-            out.text(format_args!(
-                "{}: {compiled}{ran} ({} in {})\n",
-                engine_name(engine),
-                counted(report.threads, "thread"),
-                counted(report.blocks, "block")
-            ));
+        drop(progress);
+        let stats = match &left.end {
+            Ok(report) if self.stats => {
+                let executed = match engine {
+                    EngineKind::Interpreter => self.count(prepared)?,
+                    EngineKind::Native => None,
+                };
+                let fastest = times.iter().min().copied().unwrap_or(Duration::ZERO);
+                Stats::new(prepared.program(), kernel, report, fastest, executed)
+            }
+            Ok(_) | Err(_) => None,
+        };
+        Ok(Ran {
+            engine,
+            left,
+            times,
+            stats,
+        })
+    }
+
+    fn progress(&self, kernel: &str, engine: EngineKind, total: u64) -> Progress {
+        if self.json {
+            return Progress::NONE;
         }
-        Ok(left)
+        Progress::new(&format!("{kernel}, {}", engine_name(engine)), total)
+    }
+
+    /// A launch whose instructions are shown.
+    fn traced(&self, prepared: &Prepared, out: &mut Out) -> Result<Outcome, Failure> {
+        let module = prepared.program().module().clone();
+        let mut shown = Ok(());
+        let outcome = interrupt::cancellable(|| {
+            prepared.run_traced(&mut |step: &Step<'_>| {
+                if shown.is_ok() {
+                    shown = self.trace.show(module.ir(), step, self.json, out);
+                }
+            })
+        })?;
+        shown?;
+        Ok(outcome)
+    }
+
+    /// A launch whose instructions are counted; `None` if it does not end well this time.
+    fn count(&self, prepared: &Prepared) -> Result<Option<Counter>, Failure> {
+        let mut counter = Counter::default();
+        let outcome = interrupt::cancellable(|| {
+            prepared.run_traced(&mut |step: &Step<'_>| counter.count(step))
+        })?;
+        Ok(outcome.end.is_ok().then_some(counter))
     }
 }

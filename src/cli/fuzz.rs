@@ -5,9 +5,9 @@ use super::error::Failure;
 use super::json;
 use super::numbers;
 use super::out::{Out, warn};
+use super::progress::Progress;
 use crate::fuzzing::{self, Campaign, Options, Totals, Verdict, listing, rows};
 use crate::runtime::EngineKind;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json as object;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         },
         shrink: !args.no_shrink,
     };
-    let totals = watched(&campaign);
+    let totals = watched(&campaign, args.json);
     let files = write_failures(args, &totals)?;
     if args.json {
         json::write(out, "fuzz", &to_json(&campaign, &totals, &files))?;
@@ -126,26 +126,22 @@ fn seed_by_the_clock() -> u64 {
 }
 
 /// Runs a campaign, with a line of progress on a terminal.
-fn watched(campaign: &Campaign) -> Totals {
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
-        bar.set_style(style);
-    }
-    let totals = fuzzing::run(campaign, &|totals: &Totals| {
-        if bar.is_hidden() {
-            return;
-        }
-        bar.set_message(format!(
-            "{} programs, {:.0} a second, each row {} times or more, {} failures",
-            totals.programs,
-            rate(totals),
-            totals.fewest(),
-            totals.failures.len()
-        ));
-        bar.tick();
-    });
-    bar.finish_and_clear();
-    totals
+fn watched(campaign: &Campaign, json: bool) -> Totals {
+    let progress = match json {
+        true => Progress::NONE,
+        false => Progress::new("fuzz", 1),
+    };
+    fuzzing::run(campaign, &|totals: &Totals| {
+        progress.say(|| {
+            format!(
+                "{} programs, {:.0} a second, each row {} times or more, {} failures",
+                totals.programs,
+                rate(totals),
+                totals.fewest(),
+                totals.failures.len()
+            )
+        });
+    })
 }
 
 fn rate(totals: &Totals) -> f64 {

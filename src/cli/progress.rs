@@ -63,6 +63,13 @@ impl Progress {
         }))
     }
 
+    /// What is done, in other words.
+    pub(super) fn say(&self, what: impl FnOnce() -> String) {
+        if let Some(shown) = &self.0 {
+            shown.bar.set_message(what());
+        }
+    }
+
     /// So many steps are done.
     pub(super) fn at(&self, done: u64) {
         if let Some(shown) = &self.0 {

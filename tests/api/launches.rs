@@ -58,6 +58,10 @@ fn a_launch_runs_every_thread_once_whatever_the_number_of_workers() {
             assert_eq!(report.blocks, u64::from(n.div_ceil(128)));
             assert_eq!(report.threads, report.blocks * 128);
             assert_eq!(report.engine, kind);
+            let busy = report.busy_workers as u64;
+            assert!(busy >= 1 && report.busy_workers <= report.workers);
+            assert!(report.most_blocks <= report.blocks);
+            assert!(report.most_blocks >= report.blocks.div_ceil(busy));
             // 19 instructions of each thread within range; the others take 11, then the branch that the guarded `ret`
             // is, then leave.
             let idle = report.threads - u64::from(n);
@@ -108,6 +112,11 @@ fn every_way_of_compiling_gives_the_same() {
         let stats = *instance.program().compile_stats().unwrap();
         assert_eq!(stats.functions, 1);
         assert!(stats.code_bytes > 0);
+        let kernel = instance.program().function_stats("scale").unwrap();
+        assert_eq!(kernel.instructions, stats.instructions);
+        assert!(kernel.code_bytes > 0 && kernel.code_bytes <= stats.code_bytes);
+        assert!(kernel.compile <= stats.compile && kernel.lower <= stats.lower);
+        assert!(instance.program().function_stats("nobody").is_none());
     }
 }
 

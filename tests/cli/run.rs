@@ -479,6 +479,7 @@ fn a_trace_follows_calls_branches_and_guards() {
     @%q bra DONE;
     bra.uni DONE;
 DONE:
+    @!%q ret;
     ld.param.u64 %rd, [p];
     st.global.u32 [%rd+4], %r1;
     ret;
@@ -526,12 +527,13 @@ DONE:
         "  8: ret | -> %r1=00000000 in k",
         "19: @%q mov.u32 %r1, 7 | %q=1 -> %r1=00000007  calls.cu:42",
         "20: @%q bra DONE | %q=1 -> line 23  calls.cu:42",
+        "23: @!%q ret | %q=1 -> skipped  calls.cu:42",
     ] {
         assert!(lines.contains(&line), "{line} in {text}");
     }
     let last = lines.last().expect("lines");
     assert!(
-        last.starts_with("24: st.global.u32 [%rd+4], %r1 | %rd="),
+        last.starts_with("25: st.global.u32 [%rd+4], %r1 | %rd="),
         "{last}"
     );
     assert!(last.contains(" -> fault"), "{last}");

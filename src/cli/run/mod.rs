@@ -17,7 +17,7 @@ use super::error::Failure;
 use super::interrupt;
 use super::out::{Out, counted};
 use super::progress::Progress;
-use crate::diag::{Source, Span};
+use crate::diag::Source;
 use crate::error::Error;
 use crate::interp::Step;
 use crate::runtime::{Cancel, EngineKind, Module};
@@ -53,10 +53,51 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether an instruction is written at a step's place: where a block just goes on into the next one, a label is.
-fn is_instruction(source: &Source, span: Span) -> bool {
-    let behind = source.text().get(span.end as usize..).unwrap_or_default();
-    span.start < span.end && !behind.trim_start().starts_with(':')
+/// What a step of the interpreter is to somebody who reads the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// An instruction.
+    Done,
+    /// An instruction that its guard switched off.
+    Skipped,
+    /// Nothing that is written: a block goes on into the next one.
+    Nothing,
+}
+
+impl Seen {
+    fn of(source: &Source, step: &Step<'_>) -> Self {
+        let behind = source.text().get(step.span.end as usize..);
+        let is_label = || behind.is_some_and(|text| text.trim_start().starts_with(':'));
+        if step.span.start == step.span.end || is_label() {
+            return Seen::Nothing;
+        }
+        match step.to {
+            // A guard before `ret` and the like makes a branch around it, and one to it where it lets through.
+            Some(to) if !matches!(mnemonic(source.slice(step.span)), "bra" | "brx") => {
+                if to == step.span {
+                    Seen::Nothing
+                } else {
+                    Seen::Skipped
+                }
+            }
+            _ if step.executed => Seen::Done,
+            _ => Seen::Skipped,
+        }
+    }
+}
+
+/// `bfe` of `@%p bfe.u32 %r1, %r2, 4, 8;`
+fn mnemonic(instruction: &str) -> &str {
+    let mut words = instruction.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let word = if first.starts_with('@') {
+        words.find(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
+    } else {
+        Some(first)
+    };
+    let word = word.unwrap_or_default();
+    let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    &word[..end.unwrap_or(word.len())]
 }
 
 impl Args {
@@ -113,16 +154,15 @@ impl Args {
                 }
                 Err(_) | Ok(_) => {}
             }
-            let left = ran.left.clone();
-            good &= self.tell(job, module, ran, out)?;
+            good &= self.tell(job, module, &ran, out)?;
             if let Some(first) = &first
-                && let Some(difference) = exec::difference(first, &left)
+                && let Some(difference) = exec::difference(first, &ran.left)
             {
                 return Err(Failure::bug(format!(
                     "the engines differ (or the threads race): {difference}"
                 )));
             }
-            first.get_or_insert(left);
+            first.get_or_insert(ran.left);
         }
         if let Some(left) = first {
             self.show_buffers(job, &left, out)?;
@@ -201,10 +241,30 @@ impl Args {
 
     /// A launch whose instructions are counted; `None` if it does not end well this time.
     fn count(&self, prepared: &Prepared) -> Result<Option<Counter>, Failure> {
+        let source = prepared.program().module().source().clone();
         let mut counter = Counter::default();
         let outcome = interrupt::cancellable(|| {
-            prepared.run_traced(&mut |step: &Step<'_>| counter.count(step))
+            prepared.run_traced(&mut |step: &Step<'_>| counter.count(&source, step))
         })?;
         Ok(outcome.end.is_ok().then_some(counter))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mnemonics_stand_behind_guards() {
+        for (text, name) in [
+            ("add.u32 %r1, %r2, %r3;", "add"),
+            ("@%p bra L", "bra"),
+            ("@!%p ret;", "ret"),
+            ("@ !%p ld.global.u32 %r1, [%rd1];", "ld"),
+            ("vset4.u32.u32.eq a, b, c, d", "vset4"),
+            ("ret;", "ret"),
+        ] {
+            assert_eq!(mnemonic(text), name, "{text}");
+        }
     }
 }

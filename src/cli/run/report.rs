@@ -40,7 +40,7 @@ pub(super) struct LaunchReport<'a> {
     blocks: Option<u64>,
     buffers: Vec<Buffer>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stats: Option<Stats>,
+    stats: Option<&'a Stats>,
 }
 
 /// Whether a launch did what its description expects.
@@ -74,7 +74,7 @@ pub(super) struct Ran {
 }
 
 impl<'a> LaunchReport<'a> {
-    fn new(job: &'a Job, file: &'a str, print: &[usize], ran: Ran) -> Self {
+    fn new(job: &'a Job, file: &'a str, print: &[usize], ran: &'a Ran) -> Self {
         let end = &ran.left.end;
         let report = end.as_ref().ok();
         let verdict = job.description.as_ref().map(|description| {
@@ -116,7 +116,7 @@ impl<'a> LaunchReport<'a> {
             threads: report.map(|r| r.threads),
             blocks: report.map(|r| r.blocks),
             buffers: buffers.collect(),
-            stats: ran.stats,
+            stats: ran.stats.as_ref(),
         }
     }
 }
@@ -205,14 +205,14 @@ impl Args {
         &self,
         job: &Job,
         module: &str,
-        ran: Ran,
+        ran: &Ran,
         out: &mut Out,
     ) -> Result<bool, Failure> {
         if !self.json {
             ran.show(out);
         }
         let good = match &job.description {
-            Some(description) => say_verdict(description, &ran, self.json, out),
+            Some(description) => say_verdict(description, ran, self.json, out),
             None => true,
         };
         if self.json {

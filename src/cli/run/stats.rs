@@ -2,8 +2,8 @@
 
 use super::super::check::Registers;
 use super::super::out::{Out, counted};
-use super::is_instruction;
-use crate::diag::Span;
+use super::{Seen, mnemonic};
+use crate::diag::{Source, Span};
 use crate::interp::Step;
 use crate::runtime::{Module, Program, Report};
 use rustc_hash::FxHashMap;
@@ -220,16 +220,16 @@ pub(super) struct Counter(FxHashMap<Span, u64>);
 
 impl Counter {
     /// Counts a step.
-    pub(super) fn count(&mut self, step: &Step<'_>) {
-        *self.0.entry(step.span).or_default() += 1;
+    pub(super) fn count(&mut self, source: &Source, step: &Step<'_>) {
+        if Seen::of(source, step) != Seen::Nothing {
+            *self.0.entry(step.span).or_default() += 1;
+        }
     }
 
     fn by_mnemonic(self, module: &Module) -> Vec<Executed> {
         let mut counts: FxHashMap<String, u64> = FxHashMap::default();
-        let source = module.source();
-        let instructions = self.0.into_iter();
-        for (span, count) in instructions.filter(|(span, _)| is_instruction(source, *span)) {
-            let text = source.slice(span);
+        for (span, count) in self.0 {
+            let text = module.source().slice(span);
             *counts.entry(mnemonic(text).to_string()).or_default() += count;
         }
         let mut list: Vec<Executed> = counts
@@ -242,38 +242,5 @@ impl Counter {
                 .then_with(|| a.mnemonic.cmp(&b.mnemonic))
         });
         list
-    }
-}
-
-/// `bfe` of `@%p bfe.u32 %r1, %r2, 4, 8;`
-fn mnemonic(instruction: &str) -> &str {
-    let mut words = instruction.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    let word = if first.starts_with('@') {
-        words.find(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
-    } else {
-        Some(first)
-    };
-    let word = word.unwrap_or_default();
-    let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    &word[..end.unwrap_or(word.len())]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mnemonics_stand_behind_guards() {
-        for (text, name) in [
-            ("add.u32 %r1, %r2, %r3;", "add"),
-            ("@%p bra L", "bra"),
-            ("@!%p ret;", "ret"),
-            ("@ !%p ld.global.u32 %r1, [%rd1];", "ld"),
-            ("vset4.u32.u32.eq a, b, c, d", "vset4"),
-            ("ret;", "ret"),
-        ] {
-            assert_eq!(mnemonic(text), name, "{text}");
-        }
     }
 }

@@ -3,7 +3,7 @@
 use super::super::error::Failure;
 use super::super::json::{self, SourceLine};
 use super::super::out::{Out, Style};
-use super::is_instruction;
+use super::Seen;
 use crate::interp::Step;
 use crate::ir::{FuncId, Module, Reg};
 use serde::Serialize;
@@ -109,25 +109,26 @@ impl Filter {
         json: bool,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        if !is_instruction(&module.source, step.span) {
+        let seen = Seen::of(&module.source, step);
+        if seen == Seen::Nothing {
             return Ok(());
         }
         let line = module.source.line(step.span.start);
         if !self.wants(step, line) {
             return Ok(());
         }
-        let seen = Seen::new(module, step, line);
+        let line = Line::new(module, step, line, seen);
         if json {
-            return json::write(out, "step", &seen);
+            return json::write(out, "step", &line);
         }
-        seen.show(out);
+        line.show(out);
         Ok(())
     }
 }
 
 /// An executed instruction.
 #[derive(Serialize)]
-struct Seen<'m> {
+struct Line<'m> {
     block: [u32; 3],
     thread: [u32; 3],
     /// Of calls; 0 in the kernel.
@@ -157,26 +158,29 @@ struct Value {
     value: String,
 }
 
-impl<'m> Seen<'m> {
-    fn new(module: &'m Module, step: &Step<'_>, line: u32) -> Self {
+impl<'m> Line<'m> {
+    fn new(module: &'m Module, step: &Step<'_>, line: u32, seen: Seen) -> Self {
         let words: Vec<&str> = module.source.slice(step.span).split_whitespace().collect();
         let name = |id: FuncId| module.functions[id.index()].name.as_str();
         let (written_in, writes) = step.returned.unwrap_or((step.function, step.writes));
-        Seen {
+        Line {
             block: step.block,
             thread: step.thread,
             depth: step.depth,
             function: name(step.function),
             line,
             instruction: words.join(" "),
-            outcome: match (step.faulted, step.executed) {
-                (true, _) => "fault",
-                (false, true) => "done",
-                (false, false) => "skipped",
+            outcome: match seen {
+                _ if step.faulted => "fault",
+                Seen::Skipped => "skipped",
+                Seen::Done | Seen::Nothing => "done",
             },
             reads: registers(module, step.function, step.reads),
             writes: registers(module, written_in, writes),
-            to_line: step.to.map(|span| module.source.line(span.start)),
+            to_line: step
+                .to
+                .filter(|_| seen == Seen::Done)
+                .map(|span| module.source.line(span.start)),
             returns_to: step.returned.map(|(id, _)| name(id)),
             source: source_line(module, step.location),
         }

@@ -1,4 +1,19 @@
 //! What can go wrong, told apart by whose matter it is.
+//!
+//! ```
+//! use ptxlift::{Error, Module};
+//!
+//! fn whose(error: &Error) -> &'static str {
+//!     match error {
+//!         Error::Diagnostics(_) => "the text's author",
+//!         Error::Unsupported(_) | Error::Internal(_) => "ptxlift",
+//!         Error::Usage(_) => "the caller",
+//!         Error::Fault(_) => "the kernel's author, or whoever chose its arguments",
+//!         _ => "a later version knows",
+//!     }
+//! }
+//! assert_eq!(whose(&Module::parse("?").unwrap_err()), "the text's author");
+//! ```
 
 use crate::diag::{Diagnostics, Position, Source, Span};
 use crate::machine::Fault;

@@ -367,8 +367,8 @@
 //! that compile on: types that may grow are `#[non_exhaustive]`, traits are sealed or may be implemented ([`Trace`]).
 //! [`syntax`], [`isa`], [`ir`] and the registers of a [`Step`] show
 //! the inside, for experiments, and follow it: they may change with every minor version, later ones included, as may the
-//! words of messages and the text of dumps. The module `testing` (feature `cli`) is there for this project's own tests
-//! and may change at any time. Raising the minimum version of Rust is a minor change.
+//! words of messages and the text of dumps. The modules `testing` and `fuzzing` (feature `cli`) are there for this project's
+//! own tests and may change at any time. Raising the minimum version of Rust is a minor change.
 //!
 //! [`Pod`]: bytemuck::Pod
 

@@ -87,9 +87,9 @@
 //! # Features
 //! | feature | default | what it brings |
 //! |---|---|---|
-//! | `cli` | yes | the command `ptxlift`, and the test formats that it reads; `clap`, `serde`, `regex` and more with it |
+//! | `cli` | yes | the command `ptxlift`, the test formats that it reads, random programs; `clap`, `serde`, `regex` and more |
 //!
-//! Library users leave it out, and build some fifty crates less:
+//! Library users leave it out, and build some forty crates less:
 //!
 //! ```toml
 //! [dependencies]

@@ -3,6 +3,18 @@
 //! A [`Source`] is a named text; a [`Span`] is a range of its bytes; a [`Diagnostic`] is one thing to say about
 //! a span. All diagnostics of a module travel together as [`Diagnostics`], an error type whose `Display` shows
 //! each with its source line underlined.
+//!
+//! ```
+//! use ptxlift::diag::{Diagnostic, Diagnostics, Source, Span};
+//! use std::sync::Arc;
+//!
+//! let source = Arc::new(Source::new("k.ptx", ".version 8.0\n.target sm_1000\n"));
+//! let word = Span::new(21, 28);
+//! assert_eq!(source.slice(word), "sm_1000");
+//! assert_eq!(source.position(word.start).to_string(), "2:9");
+//! let said = Diagnostics::new(source, vec![Diagnostic::error(word, "no such target").hint("`sm_100`?")]);
+//! assert!(said.to_string().contains("sm_1000"));
+//! ```
 
 mod near;
 mod render;

@@ -26,7 +26,7 @@ pub struct Word {
 }
 
 /// A word that is as old as its form.
-pub const fn word(text: &'static str) -> Word {
+pub(crate) const fn word(text: &'static str) -> Word {
     Word {
         text,
         since: (1, 0),
@@ -37,7 +37,7 @@ pub const fn word(text: &'static str) -> Word {
 impl Word {
     /// The word with the `.version` and `.target` that it needs.
     #[must_use]
-    pub const fn needs(self, since: Version, target: u32) -> Word {
+    pub(crate) const fn needs(self, since: Version, target: u32) -> Word {
         Word {
             since,
             target,
@@ -189,7 +189,7 @@ pub struct Slot {
 }
 
 /// A slot that the first modifier fills.
-pub const fn first(name: SlotName, words: &'static [Word]) -> Slot {
+pub(crate) const fn first(name: SlotName, words: &'static [Word]) -> Slot {
     Slot {
         name,
         words,
@@ -198,7 +198,7 @@ pub const fn first(name: SlotName, words: &'static [Word]) -> Slot {
 }
 
 /// A slot that must be filled.
-pub const fn one(name: SlotName, words: &'static [Word]) -> Slot {
+pub(crate) const fn one(name: SlotName, words: &'static [Word]) -> Slot {
     Slot {
         name,
         words,
@@ -207,7 +207,7 @@ pub const fn one(name: SlotName, words: &'static [Word]) -> Slot {
 }
 
 /// A slot that may be left out.
-pub const fn maybe(name: SlotName, words: &'static [Word]) -> Slot {
+pub(crate) const fn maybe(name: SlotName, words: &'static [Word]) -> Slot {
     Slot {
         name,
         words,
@@ -230,13 +230,11 @@ pub enum TypeOf {
 }
 
 /// Shorthands for rows.
-pub const T: TypeOf = TypeOf::Slot(SlotName::Type);
+pub(crate) const T: TypeOf = TypeOf::Slot(SlotName::Type);
 /// `.b32`: a register of 32 bits, whatever its type.
-pub const B32: TypeOf = TypeOf::Fixed(Ty::B32);
+pub(crate) const B32: TypeOf = TypeOf::Fixed(Ty::B32);
 /// `.u32`
-pub const U32: TypeOf = TypeOf::Fixed(Ty::U32);
-/// `.s32`
-pub const S32: TypeOf = TypeOf::Fixed(Ty::S32);
+pub(crate) const U32: TypeOf = TypeOf::Fixed(Ty::U32);
 
 /// What an operand may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -309,7 +307,7 @@ pub struct Param {
 }
 
 /// An operand.
-pub const fn param(name: &'static str, kind: OperandKind, ty: TypeOf) -> Param {
+pub(crate) const fn param(name: &'static str, kind: OperandKind, ty: TypeOf) -> Param {
     Param {
         name,
         kind,
@@ -321,7 +319,7 @@ pub const fn param(name: &'static str, kind: OperandKind, ty: TypeOf) -> Param {
 impl Param {
     /// The same, to be left out at will.
     #[must_use]
-    pub const fn optional(self) -> Param {
+    pub(crate) const fn optional(self) -> Param {
         Param {
             optional: true,
             ..self
@@ -330,12 +328,12 @@ impl Param {
 }
 
 /// A destination register.
-pub const fn dst(ty: TypeOf) -> Param {
+pub(crate) const fn dst(ty: TypeOf) -> Param {
     param("d", OperandKind::Dst, ty)
 }
 
 /// A source register or constant.
-pub const fn src(name: &'static str, ty: TypeOf) -> Param {
+pub(crate) const fn src(name: &'static str, ty: TypeOf) -> Param {
     param(name, OperandKind::Src, ty)
 }
 
@@ -503,7 +501,7 @@ pub struct Form {
 }
 
 /// A form that has been there from the beginning.
-pub const fn form(
+pub(crate) const fn form(
     mnemonic: &'static str,
     slots: &'static [Slot],
     operands: &'static [Param],
@@ -530,7 +528,7 @@ pub const fn form(
 impl Form {
     /// The form with the `.version` and `.target` that it needs.
     #[must_use]
-    pub const fn needs(self, since: Version, target: u32) -> Form {
+    pub(crate) const fn needs(self, since: Version, target: u32) -> Form {
         Form {
             since,
             target,
@@ -540,13 +538,13 @@ impl Form {
 
     /// The form for the variants `a` and `f` of some targets only.
     #[must_use]
-    pub const fn only_variants(self, variants: &'static [u32]) -> Form {
+    pub(crate) const fn only_variants(self, variants: &'static [u32]) -> Form {
         Form { variants, ..self }
     }
 
     /// The form with a rule about its words.
     #[must_use]
-    pub const fn rule(self, rule: Rule) -> Form {
+    pub(crate) const fn rule(self, rule: Rule) -> Form {
         Form {
             rule: Some(rule),
             ..self

@@ -11,6 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a [`Device`] has. Begin with `DeviceConfig::default()` and chain what differs.
+///
+/// ```
+/// use ptxlift::{Device, DeviceConfig};
+/// let device = Device::new(DeviceConfig::default().memory_limit(1 << 20))?;
+/// assert!(device.alloc_zeroed::<u8>(2 << 20).is_err());
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceConfig {
     memory_limit: u64,

@@ -8,6 +8,19 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A PTX module: parsed, checked, not yet compiled. Cloning it is cheap.
+///
+/// ```
+/// let module = ptxlift::Module::parse("
+///     .version 8.0
+///     .target sm_80
+///     .address_size 64
+///     .entry one(.param .u64 p) { ret; }
+///     .entry two() { ret; }
+/// ")?;
+/// let kernels: Vec<&str> = module.kernels().map(|kernel| kernel.name()).collect();
+/// assert_eq!(kernels, ["one", "two"]);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Module {
     ir: Arc<ir::Module>,

@@ -6,6 +6,15 @@
 //! [`vectors`] (tables of instructions with operands and results), `acceptance` (tables of statements and whether they
 //! are legal). [`exec`] launches and calls, [`lockstep`] does so in both engines and compares; [`discover`] finds test
 //! files, [`suite`] runs them, [`report`] says what came of it.
+//!
+//! ```
+//! use ptxlift::testing::run_lines::{Literal, parse};
+//!
+//! let line = parse("// run: %bmsk(4, 8) == 0xff0").remove(0)?;
+//! assert_eq!(line.function, "bmsk");
+//! assert_eq!(line.args, [Literal::Int(4), Literal::Int(8)]);
+//! # Ok::<(), ptxlift::testing::FormatError>(())
+//! ```
 
 mod acceptance;
 pub mod cases;

@@ -135,7 +135,9 @@ pub use check::ParseStats;
 pub use diag::Diagnostics;
 pub use error::{Error, Internal, Missing, Unsupported, Usage};
 pub use interp::{Step, Trace};
-pub use jit::{FunctionStats, OptLevel, Stage, Stats as CompileStats};
+pub use jit::{
+    CraneliftSetting, FunctionStats, OptLevel, Stage, Stats as CompileStats, cranelift_settings,
+};
 pub use machine::{Fault, FaultKind, Nearest};
 pub use runtime::*;
 

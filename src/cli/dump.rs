@@ -3,6 +3,7 @@
 use super::error::Failure;
 use super::input;
 use super::out::Out;
+use super::settings;
 use crate::diag::{Source, Span, nearest};
 use crate::ir::FuncId;
 use crate::jit;
@@ -29,6 +30,8 @@ pub(super) struct Args {
     kernel: Option<String>,
     #[arg(long, value_name = "TRIPLE", hide = true)]
     target: Option<String>,
+    #[command(flatten)]
+    set: settings::Set,
 }
 
 /// A stage of the route from text to machine code.
@@ -96,6 +99,10 @@ fn dump_native(
     out: &mut Out,
 ) -> Result<(), Failure> {
     let module = Module::parse_named(name, text)?;
+    let mut settings = jit::Settings::default();
+    for (key, value) in args.set.pairs() {
+        jit::choose(&mut settings, &key, &value).map_err(Failure::Usage)?;
+    }
     let mut shown = false;
     for (id, function) in (0..).map(FuncId).zip(&module.ir().functions) {
         let named = args.kernel.as_deref();
@@ -103,7 +110,7 @@ fn dump_native(
             continue;
         }
         shown = true;
-        match jit::dump(module.ir(), &jit::Settings::default(), id, stage) {
+        match jit::dump(module.ir(), &settings, id, stage) {
             Ok(text) => out.text(format_args!("; {}\n{text}\n", function.name)),
             Err(jit::DumpError::Compile(error)) => return Err(Failure::bug(error.to_string())),
             Err(error) if named.is_some() => {

@@ -3,9 +3,10 @@
 use super::error::Failure;
 use super::json;
 use super::out::{Out, Style, counted};
+use super::settings;
 use crate::diag::{Diagnostic, Diagnostics, Source, Span};
 use crate::error::Error;
-use crate::runtime::{Engine, EngineKind, Module};
+use crate::runtime::{Engine, EngineConfig, EngineKind, Module};
 use crate::testing::contents::{ElemTy, parse_integer};
 use crate::testing::exec::Prepared;
 use crate::testing::launch::{Arg, ArgValue, LaunchSpec};
@@ -43,6 +44,8 @@ pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    set: settings::Set,
 }
 
 /// What a statement gave, for programs.
@@ -141,9 +144,11 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let (module, widths) = find_widths(&header, &template, &values)
         .map_err(|refusal| refusal.of_statement(args, &template))?;
     let engines = [EngineKind::Interpreter, EngineKind::Native];
+    let interpreter = EngineConfig::default().kind(EngineKind::Interpreter);
+    let engine = Engine::new(args.set.apply(interpreter));
     let results = engines
         .iter()
-        .map(|&engine| execute(&module, &template, &widths, &values, engine))
+        .map(|&kind| execute(&module, &template, &widths, &values, &engine, kind))
         .collect::<Result<Vec<_>, _>>()?;
     let operands: Vec<Word> = (values.iter().zip(&widths.operands))
         .map(|(value, bits)| value.in_bits(*bits))
@@ -356,7 +361,8 @@ fn execute(
     template: &Template,
     widths: &Widths,
     values: &[Value],
-    engine: EngineKind,
+    engine: &Engine,
+    kind: EngineKind,
 ) -> Result<Vec<Word>, Failure> {
     let mut input = vec![0; SLOT * values.len()];
     for (slot, (value, &bits)) in input
@@ -383,7 +389,7 @@ fn execute(
             buffer("out", vec![0; SLOT * template.results.len()]),
         ],
     };
-    let left = Prepared::new(module, &spec, &Engine::interpreter())?.run(engine)?;
+    let left = Prepared::new(module, &spec, engine)?.run(kind)?;
     if let Err(fault) = left.end {
         return Err(Failure::Library(Error::Fault(fault)));
     }

@@ -16,6 +16,7 @@ mod numbers;
 mod out;
 mod progress;
 mod run;
+mod settings;
 mod test;
 
 use clap::error::{ContextKind, ContextValue};
@@ -75,6 +76,8 @@ enum Command {
     Dump(dump::Args),
     /// List the supported instructions, or all forms of one
     Isa(isa::Args),
+    /// List the settings of Cranelift's that `--set` takes
+    Settings(settings::Args),
     /// Print a completion script for a shell
     Completions(install::Completions),
     /// Print the manual page, or write one for each command to a folder
@@ -249,6 +252,7 @@ fn dispatch(command: Command, out: &mut Out) -> Result<(), Failure> {
         Command::Eval(args) => eval::run(&args, out),
         Command::Dump(args) => dump::run(&args, out),
         Command::Isa(args) => isa::run(&args, out),
+        Command::Settings(args) => settings::run(&args, out),
         Command::Completions(args) => install::completions(&args, out),
         Command::Man(args) => install::man(&args, out),
         Command::Bench(_) => Err(Failure::not_yet(

@@ -4,7 +4,7 @@ use super::error::Failure;
 use super::numbers::{self, TimeLimit};
 use super::out::{Out, Style};
 use super::progress::Progress;
-use super::{EngineArg, ReadingArg, input, json};
+use super::{EngineArg, ReadingArg, input, json, settings};
 use crate::testing::discover::{self, DiscoverError};
 use crate::testing::report::{CaseResult, Outcome, engine_name};
 use crate::testing::suite;
@@ -55,6 +55,8 @@ pub(super) struct Args {
     /// Most seconds that a launch may take; 0 for no limit
     #[arg(long, value_name = "SECONDS", value_parser = numbers::time_limit, default_value = "10")]
     timeout: TimeLimit,
+    #[command(flatten)]
+    set: settings::Set,
 }
 
 /// A case, for programs.
@@ -131,6 +133,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         filter,
         jobs: args.jobs.map_or(0, Into::into),
         time_limit: args.timeout.0,
+        settings: args.set.pairs(),
     };
     let mut report = suite::run_watched(&files, &options, &|done| progress.at(done));
     drop(progress);

@@ -1,7 +1,9 @@
 //! Compiling: plan, lower, Cranelift.
 
+use super::flags::isa;
 use super::memory::{Memory, Piece};
 use super::pressure;
+use super::settings::Allocator;
 use super::{CompileError, FunctionStats, OptLevel, Settings, Stats, host};
 use crate::ir::control::Callee;
 use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Kind, Module};
@@ -12,8 +14,7 @@ use crate::spmd::{Absent, Facts, ModulePlan, Root};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
-use cranelift_codegen::settings::{Configurable, Flags};
-use cranelift_codegen::{CodegenError, Context, settings};
+use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_module::{FuncId as ClifId, ModuleReloc};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,58 +65,6 @@ pub(super) struct Entries {
     pub(super) plain: Option<*const u8>,
     /// The kernel's sums of pointer parameters.
     pub(super) roots: Vec<Root>,
-}
-
-/// Which of Cranelift's register allocators to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Allocator {
-    /// Good code, slowly.
-    Backtracking,
-    /// Poor code, in time that grows with the function's size.
-    SinglePass,
-}
-
-/// Cranelift's idea of the host.
-fn isa(
-    settings: &Settings,
-    opt_level: OptLevel,
-    allocator: Allocator,
-) -> Result<OwnedTargetIsa, CompileError> {
-    let mut flags = settings::builder();
-    let opt_level = match opt_level {
-        OptLevel::None => "none",
-        OptLevel::Speed => "speed",
-        OptLevel::SpeedAndSize => "speed_and_size",
-    };
-    let allocator = match allocator {
-        Allocator::Backtracking => "backtracking",
-        Allocator::SinglePass => "single_pass",
-    };
-    let verify = if settings.verify { "true" } else { "false" };
-    let own = [
-        ("opt_level", opt_level),
-        ("regalloc_algorithm", allocator),
-        ("enable_verifier", verify),
-        ("is_pic", "false"),
-        ("use_colocated_libcalls", "false"),
-        ("enable_probestack", "true"),
-        ("probestack_strategy", "inline"),
-    ];
-    let given = settings.cranelift.iter();
-    let all = own
-        .into_iter()
-        .chain(given.map(|(n, v)| (n.as_str(), v.as_str())));
-    for (name, value) in all {
-        flags.set(name, value).map_err(|e| CompileError::Setting {
-            name: name.to_string(),
-            value: value.to_string(),
-            message: e.to_string(),
-        })?;
-    }
-    let builder = cranelift_native::builder().map_err(|e| CompileError::Host(e.to_string()))?;
-    builder
-        .finish(Flags::new(flags))
-        .map_err(|e| CompileError::Host(e.to_string()))
 }
 
 /// The allocator for a function that has been through the mid-end.
@@ -175,7 +124,7 @@ impl Compiler {
         let opt_level = settings.opt_level;
         Ok(Compiler {
             isa: isa(settings, opt_level, Allocator::Backtracking)?,
-            careful: isa(settings, OptLevel::None, Allocator::Backtracking)?,
+            careful: isa(settings, OptLevel::None, settings.allocator)?,
             quick: isa(settings, OptLevel::None, Allocator::SinglePass)?,
             opt_level,
             context: Context::new(),

@@ -42,8 +42,11 @@ impl Memory {
         for (symbol, _, address) in host {
             builder.symbol(name(symbol.number()), *address);
         }
-        // Pieces are aligned to at most a page's fraction; a page more for the rounding of the whole.
-        let size: usize = pieces.iter().map(|p| p.bytes.len() + 64).sum();
+        // Pieces are aligned to at most a page; some pages more for the rounding of the whole.
+        let size: usize = pieces
+            .iter()
+            .map(|p| p.bytes.len() + p.align as usize)
+            .sum();
         let arena = ArenaMemoryProvider::new_with_size(size + (1 << 16)).map_err(|e| failed(&e))?;
         builder.memory_provider(Box::new(arena));
         let mut memory = Memory {

@@ -13,6 +13,16 @@ pub enum OptLevel {
     SpeedAndSize,
 }
 
+/// Which of Cranelift's register allocators to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Allocator {
+    /// Good code, slowly; functions too large for it are given to the other.
+    #[default]
+    Backtracking,
+    /// Poor code, in time that grows with the function's size.
+    SinglePass,
+}
+
 /// How to compile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
@@ -23,7 +33,9 @@ pub struct Settings {
     pub checked: bool,
     /// Whether Cranelift verifies what it is given; slow, on by default in debug builds.
     pub verify: bool,
-    /// Further Cranelift settings, by name and value; later ones win.
+    /// Who allocates registers.
+    pub allocator: Allocator,
+    /// Further Cranelift settings, by name and value, as [`choose`](super::flags::choose) takes them.
     pub cranelift: Vec<(String, String)>,
 }
 
@@ -33,6 +45,7 @@ impl Default for Settings {
             opt_level: OptLevel::default(),
             checked: true,
             verify: cfg!(debug_assertions),
+            allocator: Allocator::default(),
             cranelift: Vec::new(),
         }
     }

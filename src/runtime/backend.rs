@@ -10,21 +10,6 @@ use crate::jit::{self, Absent, Code, CompileError, DumpError, Misuse, Prepared, 
 use crate::machine::{Fault, Launch, Scratch};
 use std::sync::Arc;
 
-/// Settings of Cranelift's that change neither what code computes nor what keeps it confined, whatever their values.
-const HARMLESS: [&str; 11] = [
-    "enable_alias_analysis",
-    "enable_heap_access_spectre_mitigation",
-    "enable_table_access_spectre_mitigation",
-    "enable_verifier",
-    "machine_code_cfg_info",
-    "opt_level",
-    "preserve_frame_pointers",
-    "regalloc_algorithm",
-    "regalloc_checker",
-    "regalloc_verbose_logs",
-    "unwind_info",
-];
-
 /// Compiles a module.
 pub(super) fn compile(module: &Arc<ir::Module>, config: &EngineConfig) -> Result<Code, Error> {
     let settings = settings(config)?;
@@ -50,23 +35,17 @@ pub(super) fn dump(
 }
 
 fn settings(config: &EngineConfig) -> Result<Settings, Error> {
-    for (name, _) in &config.settings {
-        if !HARMLESS.contains(&name.as_str()) {
-            return Err(Usage::Configuration {
-                problem: format!(
-                    "the setting `{name}` cannot be chosen; these can: {}",
-                    HARMLESS.join(", ")
-                ),
-            }
-            .into());
-        }
-    }
-    Ok(Settings {
+    let mut settings = Settings {
         opt_level: config.opt_level,
         checked: config.checked,
         verify: config.verify,
-        cranelift: config.settings.clone(),
-    })
+        ..Settings::default()
+    };
+    for (name, value) in &config.settings {
+        jit::choose(&mut settings, name, value)
+            .map_err(|problem| Usage::Configuration { problem })?;
+    }
+    Ok(settings)
 }
 
 fn compile_error(module: &ir::Module, error: CompileError) -> Error {

@@ -88,8 +88,10 @@ impl EngineConfig {
         self
     }
 
-    /// A setting of Cranelift's, by name, of those that can do no harm. Others, and unknown ones, are told when a module is
-    /// compiled.
+    /// A setting of Cranelift's, by name, of those that change neither what code computes nor what keeps it confined:
+    /// [`cranelift_settings`](crate::cranelift_settings) lists them with their values. Others, and unknown ones, are told
+    /// when a module is compiled. What is set here goes before [`EngineConfig::opt_level`] and [`EngineConfig::verify`];
+    /// of several values for a name the last holds.
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));

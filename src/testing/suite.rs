@@ -23,6 +23,8 @@ pub struct Options {
     pub jobs: usize,
     /// How long a launch may take; `None` for as long as it wants.
     pub time_limit: Option<Duration>,
+    /// Settings of Cranelift's, by name and value.
+    pub settings: Vec<(String, String)>,
 }
 
 impl Default for Options {
@@ -34,6 +36,7 @@ impl Default for Options {
             filter: None,
             jobs: 0,
             time_limit: Some(Duration::from_secs(10)),
+            settings: Vec::new(),
         }
     }
 }
@@ -67,14 +70,14 @@ pub fn run(files: &[TestFile], options: &Options) -> Report {
 
 /// Runs all cases of `files`; `watch` is told now and then how much is done, in parts of [`STEPS`].
 pub fn run_watched(files: &[TestFile], options: &Options, watch: &(dyn Fn(u64) + Sync)) -> Report {
+    let config = EngineConfig::default()
+        .kind(EngineKind::Interpreter)
+        .threads(options.threads)
+        .time_limit(options.time_limit);
+    let settings = options.settings.iter();
     let shared = Shared {
         options,
-        engine: Engine::new(
-            EngineConfig::default()
-                .kind(EngineKind::Interpreter)
-                .threads(options.threads)
-                .time_limit(options.time_limit),
-        ),
+        engine: Engine::new(settings.fold(config, |config, (k, v)| config.setting(k, v))),
     };
     let shared = &shared;
     let jobs: Vec<Job<'_>> = files.iter().flat_map(|file| jobs(shared, file)).collect();

@@ -4,6 +4,7 @@ mod calls;
 mod faults;
 mod launches;
 mod limits;
+mod settings;
 mod surface;
 mod wrong_use;
 

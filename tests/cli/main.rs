@@ -6,6 +6,7 @@ mod eval;
 mod isa;
 mod json;
 mod run;
+mod settings;
 mod test;
 mod usage;
 

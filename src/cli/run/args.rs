@@ -2,8 +2,7 @@
 
 use super::super::error::Failure;
 use super::super::numbers::{self, TimeLimit};
-use super::super::{EngineArg, ReadingArg, require_width_1};
-use super::settings::parse_setting;
+use super::super::{EngineArg, ReadingArg, require_width_1, settings};
 use super::trace;
 use crate::runtime::{Engine, EngineConfig, EngineKind};
 use std::fmt;
@@ -62,9 +61,8 @@ pub(in crate::cli) struct Args {
     /// Launch so many times
     #[arg(long, value_name = "N", value_parser = numbers::times, default_value = "1")]
     pub(super) repeat: NonZeroU32,
-    /// A setting of Cranelift's
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_setting)]
-    pub(super) set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(super) set: settings::Set,
     /// Also say what compiling and running took, stage by stage
     #[arg(long)]
     pub(super) stats: bool,
@@ -158,10 +156,6 @@ impl Args {
             .kind(kind)
             .threads(self.threads.map_or(0, Into::into))
             .time_limit(self.timeout.0);
-        let config = self
-            .set
-            .iter()
-            .fold(config, |config, (key, value)| config.setting(key, value));
-        Engine::new(config)
+        Engine::new(self.set.apply(config))
     }
 }

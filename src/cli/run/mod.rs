@@ -4,7 +4,6 @@ mod args;
 mod example;
 mod job;
 mod report;
-mod settings;
 mod stats;
 mod trace;
 

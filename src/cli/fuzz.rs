@@ -1,11 +1,11 @@
 //! `ptxlift fuzz`
 
-use super::EngineArg;
 use super::error::Failure;
 use super::json;
 use super::numbers;
 use super::out::{Out, warn};
 use super::progress::Progress;
+use super::{EngineArg, settings};
 use crate::fuzzing::{self, Campaign, Options, Totals, Verdict, listing, rows};
 use crate::runtime::EngineKind;
 use serde_json::json as object;
@@ -55,6 +55,8 @@ pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    set: settings::Set,
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
@@ -85,6 +87,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         options: Options {
             interpreter: kinds.contains(&EngineKind::Interpreter),
             native: kinds.contains(&EngineKind::Native),
+            settings: args.set.pairs(),
             ..Options::default()
         },
         shrink: !args.no_shrink,

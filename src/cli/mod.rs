@@ -2,6 +2,7 @@
 //!
 //! Results go to standard output, errors to standard error. A reader that closes the pipe early does no harm.
 
+mod bench;
 mod check;
 mod dump;
 mod error;
@@ -82,18 +83,10 @@ enum Command {
     Completions(install::Completions),
     /// Print the manual page, or write one for each command to a folder
     Man(install::Man),
-    /// Measure launches (not built yet)
-    #[command(hide = true)]
-    Bench(Later),
+    /// Measure compiling and launching: engines against each other, settings against each other
+    Bench(bench::Args),
     /// Compare the engines on random programs
     Fuzz(fuzz::Args),
-}
-
-/// Arguments of a command that is not built yet.
-#[derive(Debug, clap::Args)]
-struct Later {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    _rest: Vec<String>,
 }
 
 /// Who executes.
@@ -255,10 +248,7 @@ fn dispatch(command: Command, out: &mut Out) -> Result<(), Failure> {
         Command::Settings(args) => settings::run(&args, out),
         Command::Completions(args) => install::completions(&args, out),
         Command::Man(args) => install::man(&args, out),
-        Command::Bench(_) => Err(Failure::not_yet(
-            "`ptxlift bench`",
-            "see `ptxlift run --repeat`",
-        )),
+        Command::Bench(args) => bench::run(&args, out),
         Command::Fuzz(args) => fuzz::run(&args, out),
     }
 }

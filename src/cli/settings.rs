@@ -1,9 +1,11 @@
 //! Settings of Cranelift's on the command line: `--set KEY=VALUE`, and `ptxlift settings`, which lists them.
 
 use super::error::Failure;
+use super::json;
 use super::out::Out;
 use crate::jit::{self, CraneliftSetting, cranelift_settings};
 use crate::runtime::EngineConfig;
+use serde::Serialize;
 
 /// The options of every command that makes native code.
 #[derive(Debug, Default, clap::Args)]
@@ -47,8 +49,13 @@ pub(super) fn parse(text: &str) -> Result<Setting, String> {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxlift settings
+  ptxlift settings --json | jq -r .name
+  ptxlift run case/launch.toml --set opt_level=none --set regalloc_algorithm=single_pass")]
 pub(super) struct Args {
-    /// Print a JSON array
+    /// Print one JSON object for each
     #[arg(long)]
     json: bool,
 }
@@ -56,10 +63,9 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let settings = cranelift_settings();
     if args.json {
-        let objects: Vec<serde_json::Value> = settings.iter().map(object).collect();
-        let text = serde_json::to_string_pretty(&objects)
-            .map_err(|e| Failure::bug(format!("a list that is no JSON: {e}")))?;
-        out.text(format_args!("{text}\n"));
+        for setting in &settings {
+            json::write(out, "setting", &Object::new(setting))?;
+        }
         return Ok(());
     }
     out.text(format_args!(
@@ -85,17 +91,31 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
 
 fn show_values(values: &[String]) -> String {
     match values {
+        [one] => format!("only {one} on this machine"),
         [first, .., last] if first == "0" => format!("{first} to {last}"),
         _ => values.join(" or "),
     }
 }
 
-fn object(setting: &CraneliftSetting) -> serde_json::Value {
-    serde_json::json!({
-        "name": setting.name,
-        "description": setting.description,
-        "values": setting.values,
-        "default": setting.default,
-        "fixed": setting.fixed,
-    })
+/// A setting, for programs.
+#[derive(Serialize)]
+struct Object<'a> {
+    name: &'a str,
+    description: &'a str,
+    values: &'a [String],
+    default: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fixed: Option<&'a str>,
+}
+
+impl<'a> Object<'a> {
+    fn new(setting: &'a CraneliftSetting) -> Self {
+        Object {
+            name: setting.name,
+            description: setting.description,
+            values: &setting.values,
+            default: &setting.default,
+            fixed: setting.fixed,
+        }
+    }
 }

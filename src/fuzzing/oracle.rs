@@ -21,6 +21,8 @@ pub struct Options {
     pub native: bool,
     /// How long a launch may take.
     pub time_limit: Duration,
+    /// Settings of Cranelift's, by name and value, for all variants of native code.
+    pub settings: Vec<(String, String)>,
     /// Changes what native code left before it is compared: for tests that a difference is seen.
     pub tamper: Option<fn(&Program, &mut Left)>,
 }
@@ -32,6 +34,7 @@ impl Default for Options {
             interpreter: true,
             native: true,
             time_limit: Duration::from_secs(10),
+            settings: Vec::new(),
             tamper: None,
         }
     }
@@ -106,6 +109,8 @@ impl Oracle {
             .threads(1)
             .steps(STEPS)
             .time_limit(Some(options.time_limit));
+        let settings = options.settings.iter();
+        let base = settings.fold(base, |base, (key, value)| base.setting(key, value));
         let engine = |variant: Variant| (variant, Engine::new(variant.config(base.clone())));
         Oracle {
             engines: Variant::ALL.into_iter().map(engine).collect(),

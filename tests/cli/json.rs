@@ -136,6 +136,13 @@ fn objects(output: &Output, types: &[&str]) -> Vec<Value> {
     objects
 }
 
+/// The objects on standard output, each as the schema says, all of this type.
+#[track_caller]
+pub(super) fn objects_of(output: &Output, ty: &str) -> Vec<Value> {
+    let types = vec![ty; stdout(output).lines().count()];
+    objects(output, &types)
+}
+
 const ADD: &[&str] = &[
     "--kernel",
     "add_n",

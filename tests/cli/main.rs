@@ -1,5 +1,6 @@
 //! The `ptxlift` command: what it prints, where, and with which exit code.
 
+mod bench;
 mod check;
 mod dump;
 mod eval;

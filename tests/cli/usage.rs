@@ -41,7 +41,6 @@ fn what_comes_later_says_so() {
         &["run", "--width", "all", "x.ptx"],
         &["run", "--reading", "nvidia", "x.ptx"],
         &["dump", "--stage", "asm", "--target", "aarch64", "x.ptx"],
-        &["bench", "x.toml"],
     ] {
         let output = ptxlift(args);
         code(&output, 2);

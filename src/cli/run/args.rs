@@ -25,21 +25,8 @@ pub(in crate::cli) struct Args {
     /// A launch.toml, or a PTX file
     #[arg(value_name = "LAUNCH.toml|FILE.ptx")]
     pub(super) file: PathBuf,
-    /// The kernel [default: the only one]
-    #[arg(long, value_name = "K")]
-    pub(super) kernel: Option<String>,
-    /// Blocks [default: 1,1,1]
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_extent)]
-    pub(super) grid: Option<Extent>,
-    /// Threads of a block [default: 1,1,1]
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_extent)]
-    pub(super) block: Option<Extent>,
-    /// Bytes of dynamic shared memory [default: 0]
-    #[arg(long, value_name = "BYTES", value_parser = numbers::bytes)]
-    pub(super) shared: Option<u32>,
-    /// The next argument of the kernel, such as u32:5 or f32[256]:zeros
-    #[arg(long = "arg", value_name = "TYPE:VALUE")]
-    pub(super) args: Vec<String>,
+    #[command(flatten)]
+    pub(super) launch: LaunchArgs,
     /// Print buffer parameter N, counted from 0, afterwards
     #[arg(long, value_name = "N", value_parser = numbers::parameter)]
     pub(super) print: Vec<usize>,
@@ -77,6 +64,26 @@ pub(in crate::cli) struct Args {
     pub(super) interleave: Option<u32>,
     #[command(flatten)]
     pub(super) trace: trace::Filter,
+}
+
+/// What is launched of a PTX file, and how.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct LaunchArgs {
+    /// The kernel [default: the only one]
+    #[arg(long, value_name = "K")]
+    pub(super) kernel: Option<String>,
+    /// Blocks [default: 1,1,1]
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_extent)]
+    pub(super) grid: Option<Extent>,
+    /// Threads of a block [default: 1,1,1]
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_extent)]
+    pub(super) block: Option<Extent>,
+    /// Bytes of dynamic shared memory [default: 0]
+    #[arg(long, value_name = "BYTES", value_parser = numbers::bytes)]
+    pub(super) shared: Option<u32>,
+    /// The next argument of the kernel, such as u32:5 or f32[256]:zeros
+    #[arg(long = "arg", value_name = "TYPE:VALUE")]
+    pub(super) args: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy)]

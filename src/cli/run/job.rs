@@ -3,7 +3,7 @@
 use super::super::error::Failure;
 use super::super::input::{self, Input};
 use super::super::out::{Out, counted, warn};
-use super::{Args, example};
+use super::{LaunchArgs, example};
 use crate::runtime::{Module, Parameter};
 use crate::testing::launch::{Arg, ArgValue, LaunchSpec};
 use crate::testing::launch_toml::LaunchFile;
@@ -11,24 +11,24 @@ use crate::testing::{FormatError, files};
 use std::path::Path;
 
 /// What is launched.
-pub(super) struct Job {
+pub(in crate::cli) struct Job {
     /// The modules to try.
-    pub(super) modules: Vec<Input>,
-    pub(super) spec: LaunchSpec,
+    pub(in crate::cli) modules: Vec<Input>,
+    pub(in crate::cli) spec: LaunchSpec,
     /// What is expected of it.
-    pub(super) description: Option<LaunchFile>,
+    pub(in crate::cli) description: Option<LaunchFile>,
 }
 
-impl Args {
+impl LaunchArgs {
     /// Reads what is to be launched: a description if the file is called `*.toml`, or is one on standard input.
-    pub(super) fn job(&self) -> Result<Job, Failure> {
-        let input = input::read(&self.file)?;
+    pub(in crate::cli) fn job(&self, file: &Path) -> Result<Job, Failure> {
+        let input = input::read(file)?;
         let describes = files::is_launch_description(&input.text);
-        let stdin = self.file == Path::new(files::STDIN);
+        let stdin = file == Path::new(files::STDIN);
         if stdin && describes {
-            return self.described_job(&input);
+            return self.described_job(file, &input);
         }
-        if !stdin && self.file.extension().is_some_and(|e| e == "toml") {
+        if !stdin && file.extension().is_some_and(|e| e == "toml") {
             if files::is_ptx(&input.text) {
                 let name = &input.name;
                 return Err(
@@ -36,7 +36,7 @@ impl Args {
                         .hint("call it `*.ptx`, and say with `--kernel`, `--block` and `--arg` what to launch"),
                 );
             }
-            return self.described_job(&input);
+            return self.described_job(file, &input);
         }
         if describes {
             let name = &input.name;
@@ -48,7 +48,7 @@ impl Args {
         self.given_job(input::ptx(input)?)
     }
 
-    fn described_job(&self, file: &Input) -> Result<Job, Failure> {
+    fn described_job(&self, path: &Path, file: &Input) -> Result<Job, Failure> {
         let name = &file.name;
         let launch_options = [
             ("--kernel", self.kernel.is_some()),
@@ -62,7 +62,7 @@ impl Args {
                 "`{option}` is for PTX files; {name} says it already"
             )));
         }
-        let folder = self.file.parent().unwrap_or(Path::new(""));
+        let folder = path.parent().unwrap_or(Path::new(""));
         let description = LaunchFile::parse(&file.text, &mut |file| files::read_in(folder, file))
             .map_err(|e| Failure::Input(format!("{name}: {e}")))?;
         let modules = description
@@ -106,8 +106,9 @@ impl Args {
     }
 
     /// Whether number and sizes of the arguments are those of the parameters; if not, what would be right.
-    pub(super) fn check_arguments(
+    pub(in crate::cli) fn check_arguments(
         &self,
+        file: &Path,
         module: &Module,
         spec: &LaunchSpec,
     ) -> Result<(), Failure> {
@@ -160,7 +161,7 @@ impl Args {
         let args = match order.flatten() {
             Some(order) => {
                 let args = order.iter().map(|&i| self.args[i].clone()).collect();
-                let command = self.command(spec, args);
+                let command = self.command(file, spec, args);
                 return Err(failure.hint(format!("in another order they fit: {command}")));
             }
             None => example::arguments(
@@ -170,12 +171,12 @@ impl Args {
                 &self.args,
             ),
         };
-        Err(failure.hint(format!("for example: {}", self.command(spec, args))))
+        Err(failure.hint(format!("for example: {}", self.command(file, spec, args))))
     }
 
     /// The command line, with other arguments of the kernel.
-    fn command(&self, spec: &LaunchSpec, args: Vec<String>) -> String {
-        let file = self.file.display().to_string();
+    fn command(&self, file: &Path, spec: &LaunchSpec, args: Vec<String>) -> String {
+        let file = file.display().to_string();
         let mut words = vec!["ptxlift".to_string(), "run".to_string(), file];
         words.extend(["--kernel".to_string(), spec.kernel.clone()]);
         for (option, extent) in [("--grid", self.grid), ("--block", self.block)] {

@@ -2,12 +2,12 @@
 
 mod args;
 mod example;
-mod job;
+pub(super) mod job;
 mod report;
 mod stats;
 mod trace;
 
-pub(super) use args::Args;
+pub(super) use args::{Args, LaunchArgs};
 use job::Job;
 use report::Ran;
 use stats::{Counter, Stats};
@@ -27,14 +27,15 @@ use std::time::Duration;
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     args.refuse_what_comes_later()?;
-    let job = args.job()?;
+    let job = args.launch.job(&args.file)?;
     let engine = args.engine();
     let cancel = interrupt::cancel()?;
     let mut wrong = false;
     for input in &job.modules {
         let module = Module::parse_named(&*input.name, &*input.text)?;
         if job.description.is_none() {
-            args.check_arguments(&module, &job.spec)?;
+            args.launch
+                .check_arguments(&args.file, &module, &job.spec)?;
         }
         args.check_buffers(&job)?;
         let prepared = match Prepared::new(&module, &job.spec, &engine) {

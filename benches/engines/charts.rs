@@ -1,0 +1,143 @@
+//! Charts in SVG.
+
+use crate::stages::STAGES;
+use crate::summary::Results;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::path::Path;
+
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+const COLOURS: [RGBColor; 6] = [
+    RGBColor(0x4c, 0x78, 0xa8),
+    RGBColor(0xf5, 0x85, 0x18),
+    RGBColor(0x54, 0xa2, 0x4b),
+    RGBColor(0xe4, 0x57, 0x56),
+    RGBColor(0x72, 0xb7, 0xb2),
+    RGBColor(0xb2, 0x79, 0xa2),
+];
+const WIDTH: u32 = 900;
+const LEFT: i32 = 170;
+const TOP: i32 = 70;
+const BAR: i32 = 12;
+
+/// A bar of the chart: a part of the width from `from` to `to`, 0 to 1.
+struct Bar {
+    from: f64,
+    to: f64,
+    colour: usize,
+    text: String,
+}
+
+/// A row of the chart: a kernel, with bars below each other or in one line.
+struct Row {
+    name: String,
+    lines: Vec<Vec<Bar>>,
+}
+
+/// Draws rows of horizontal bars under a title and a legend.
+fn draw(path: &Path, title: &str, legend: &[&str], rows: &[Row]) -> Drawn {
+    let lines: usize = rows.iter().map(|r| r.lines.len() + 1).sum();
+    let height = TOP + BAR * lines as i32 + 20;
+    let root = SVGBackend::new(path, (WIDTH, height as u32)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let font = |size: i32| ("sans-serif", size).into_font().color(&BLACK);
+    let right = font(11).pos(Pos::new(HPos::Right, VPos::Center));
+    let left = font(11).pos(Pos::new(HPos::Left, VPos::Center));
+    root.draw(&Text::new(title.to_string(), (20, 14), font(18)))?;
+    for (index, name) in legend.iter().enumerate() {
+        let x = 20 + 140 * index as i32;
+        let area = [(x, 44), (x + 12, 56)];
+        root.draw(&Rectangle::new(area, COLOURS[index].filled()))?;
+        root.draw(&Text::new(name.to_string(), (x + 18, 50), left.clone()))?;
+    }
+    let width = f64::from(WIDTH as i32 - LEFT - 90);
+    let x = |part: f64| LEFT + (part.clamp(0.0, 1.0) * width) as i32;
+    let mut y = TOP;
+    for row in rows {
+        let middle = y + BAR * row.lines.len() as i32 / 2;
+        root.draw(&Text::new(
+            row.name.clone(),
+            (LEFT - 8, middle),
+            right.clone(),
+        ))?;
+        for line in &row.lines {
+            for bar in line {
+                let area = [(x(bar.from), y + 1), (x(bar.to), y + BAR - 1)];
+                root.draw(&Rectangle::new(area, COLOURS[bar.colour].filled()))?;
+                let at = (x(bar.to) + 4, y + BAR / 2);
+                root.draw(&Text::new(bar.text.clone(), at, left.clone()))?;
+            }
+            y += BAR;
+        }
+        y += BAR;
+    }
+    root.present()?;
+    Ok(())
+}
+
+/// Time for each thread in native code, C and the interpreter, on a scale where each step is ten times the last.
+pub fn engines(path: &Path, results: &Results) -> Drawn {
+    const NAMES: [&str; 3] = ["native", "c", "interpreter"];
+    let mut found = Vec::new();
+    for subject in results.subjects("execute") {
+        let group = format!("execute/{subject}");
+        let times = NAMES.map(|name| results.find(&group, name).map(|m| m.per_thread()));
+        found.push((subject, times));
+    }
+    let all = || found.iter().flat_map(|(_, times)| times).flatten();
+    let least = all().fold(f64::MAX, |a, &b| a.min(b)).log10().floor();
+    let most = all().fold(f64::MIN, |a, &b| a.max(b)).log10().ceil();
+    let rows: Vec<Row> = found
+        .iter()
+        .map(|(subject, times)| Row {
+            name: subject.to_string(),
+            lines: (times.iter().enumerate())
+                .filter_map(|(colour, time)| time.map(|time| (colour, time)))
+                .map(|(colour, time)| {
+                    let bar = Bar {
+                        from: 0.0,
+                        to: (time.log10() - least) / (most - least).max(1.0),
+                        colour,
+                        text: format!("{} ns", crate::summary::digits(time)),
+                    };
+                    vec![bar]
+                })
+                .collect(),
+        })
+        .collect();
+    draw(path, "Time for each thread (logarithmic)", &NAMES, &rows)
+}
+
+/// What each stage takes of the way from text to native code.
+pub fn stages(path: &Path, results: &Results) -> Drawn {
+    let rows: Vec<Row> = results
+        .stages
+        .iter()
+        .map(|stages| {
+            let mut from = 0.0;
+            let last = STAGES.len() - 1;
+            let bars = (0..STAGES.len())
+                .map(|stage| {
+                    let to = from + stages.share(stage);
+                    let bar = Bar {
+                        from,
+                        to,
+                        colour: stage,
+                        text: match stage == last {
+                            true => format!("{} ms", crate::summary::digits(1e3 * stages.total())),
+                            false => String::new(),
+                        },
+                    };
+                    from = to;
+                    bar
+                })
+                .collect();
+            Row {
+                name: stages.name.clone(),
+                lines: vec![bars],
+            }
+        })
+        .collect();
+    draw(path, "From text to native code, by stage", &STAGES, &rows)
+}

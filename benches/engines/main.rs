@@ -1,0 +1,106 @@
+//! Reading, compiling, executing, and what entering native code costs. Native code stands beside the interpreter and
+//! beside C, on the same work in the same run; checked and with the time limit on.
+//!
+//! The C references are compiled here, with `gcc -O3 -march=native -fno-tree-vectorize`; where there is no gcc they are
+//! left out. What is measured is also compared: all ways give the same words, and what a description says.
+//!
+//! Criterion measures one bench after the other. The summary at the end (`target/bench/summary.md`, and charts beside it)
+//! is measured apart from it, the benches of a group by turns.
+
+mod charts;
+mod groups;
+mod measure;
+mod stages;
+mod subject;
+mod summary;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use groups::{Bench, Work};
+use measure::Effort;
+use stages::Stages;
+use std::path::Path;
+use std::time::Duration;
+use subject::Subject;
+use summary::Results;
+
+/// Has criterion measure the benches of a group.
+fn measure(criterion: &mut Criterion, benches: &mut [Bench<'_>]) {
+    for bench in benches {
+        let mut group = criterion.benchmark_group(bench.group.clone());
+        group.sample_size(10);
+        match bench.work {
+            Work::Bytes(n) => drop(group.throughput(Throughput::Bytes(n))),
+            Work::Threads(n) => drop(group.throughput(Throughput::Elements(n))),
+            Work::None => {}
+        }
+        let id = BenchmarkId::from_parameter(&bench.name);
+        group.bench_function(id, |b| b.iter_custom(|times| (bench.run)(times)));
+    }
+}
+
+/// Both ways of measuring.
+struct Suite {
+    criterion: Criterion,
+    effort: Effort,
+    results: Results,
+}
+
+impl Suite {
+    fn run(&mut self, mut benches: Vec<Bench<'_>>) {
+        measure(&mut self.criterion, &mut benches);
+        let measured = measure::alternate(&mut benches, self.effort);
+        self.results.measured.extend(measured);
+    }
+
+    fn run_subject(&mut self, subject: &mut Subject, whole: bool) {
+        self.run(groups::compiling(subject));
+        self.run(groups::executing(subject));
+        self.run(groups::settings(subject));
+        if whole {
+            self.run(groups::spreading(subject));
+        }
+        let stages = Stages::measure(subject, self.effort);
+        self.results.stages.push(stages);
+    }
+}
+
+fn main() {
+    let smoke = std::env::args().any(|arg| arg == "--test" || arg == "--list");
+    let mut suite = Suite {
+        criterion: Criterion::default()
+            .warm_up_time(Duration::from_millis(200))
+            .measurement_time(Duration::from_millis(800))
+            .configure_from_args(),
+        effort: if smoke { Effort::SMOKE } else { Effort::FULL },
+        results: Results::default(),
+    };
+    suite.run(groups::reading());
+    suite.run(groups::entering());
+    for subject in &mut subject::kernels() {
+        suite.run_subject(subject, true);
+    }
+    let (subjects, lacking) = subject::corpus();
+    suite.results.lacking = lacking;
+    for mut subject in subjects {
+        suite.run_subject(&mut subject, false);
+    }
+    suite.criterion.final_summary();
+    write(&suite.results, smoke).expect("a summary that can be written");
+}
+
+/// Writes the summary; one of single turns, which says nothing, does not replace one that does.
+fn write(results: &Results, smoke: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
+    let folder = target.ok_or("no target folder")?.join("bench");
+    let folder = if smoke { folder.join("smoke") } else { folder };
+    std::fs::create_dir_all(&folder)?;
+    let text = summary::markdown(results);
+    std::fs::write(folder.join("summary.md"), &text)?;
+    charts::engines(&folder.join("engines.svg"), results)?;
+    charts::stages(&folder.join("stages.svg"), results)?;
+    println!(
+        "\n{text}The summary with its charts is in {}",
+        folder.display()
+    );
+    Ok(())
+}

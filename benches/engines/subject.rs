@@ -231,12 +231,10 @@ pub fn kernels() -> Vec<Subject> {
 /// Launches of the corpus that can be run and end well, first modules only; and how many cannot.
 pub fn corpus() -> (Vec<Subject>, usize) {
     let folder = root().join("tests/corpus");
-    let folders = std::fs::read_dir(&folder).expect("the corpus");
-    let mut folders: Vec<PathBuf> = folders.map(|f| f.expect("an entry").path()).collect();
-    folders.sort();
+    let folders = folders(&folder);
     let mut subjects = Vec::new();
     let mut lacking = 0;
-    for folder in folders.iter().filter(|f| f.is_dir()) {
+    for folder in &folders {
         match launch(folder) {
             Some(subject) => subjects.push(subject),
             None => lacking += 1,
@@ -291,15 +289,22 @@ fn check_outputs(subject: &Subject, description: &LaunchFile) {
     }
 }
 
+/// The folders of a folder, sorted; none where it is not: the package has no corpus.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut folders: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
 /// All PTX of the repository's kernels, with names.
 pub fn texts() -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for folder in ["tests/corpus", "tests/kernels"] {
-        for folder in std::fs::read_dir(root().join(folder)).expect("a folder") {
-            let folder = folder.expect("an entry").path();
-            if !folder.is_dir() {
-                continue;
-            }
+        for folder in folders(&root().join(folder)) {
             for file in std::fs::read_dir(&folder).expect("a folder") {
                 let file = file.expect("an entry").path();
                 if file.extension().is_some_and(|e| e == "ptx") {

@@ -105,7 +105,7 @@ fn mistakes_are_told_with_what_is_wanted() {
         (
             &["--kernel", "traps", "--set", "is_pic=true"],
             2,
-            "cannot be set",
+            "cannot be chosen",
         ),
         (
             &["--kernel", "traps", "--set", "opt_level=fast"],

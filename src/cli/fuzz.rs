@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// After so many programs every row has its turn several times: one that never ran then is a failure.
-const ENOUGH: u64 = 1500;
+const ENOUGH: u64 = 1000;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -307,7 +307,8 @@ impl Body<'_, '_> {
             self.emit("min.u32", &["%t0", "%t0", &(count - 1).to_string()]);
         }
         let guard = self.guard(20);
-        self.emit_guarded(&guard, "brx.idx", &["%t0", &table]);
+        let uniform = if self.choices.chance(10) { ".uni" } else { "" };
+        self.emit_guarded(&guard, &format!("brx.idx{uniform}"), &["%t0", &table]);
     }
 
     /// `ret`, `exit`; `trap` where accesses are wild too.
@@ -317,8 +318,9 @@ impl Body<'_, '_> {
         };
         let not = if self.choices.chance(50) { "!" } else { "" };
         let way = match self.choices.below(6) {
-            0 if self.wild > 0 => *self.choices.pick(&["trap", "brkpt"]),
-            0..=3 => "ret",
+            0..=2 if self.wild > 0 => *self.choices.pick(&["trap", "brkpt"]),
+            3 => "ret.uni",
+            0..=2 => "ret",
             _ => "exit",
         };
         self.emit_guarded(&format!("@{not}{p} "), way, &[]);

@@ -2,7 +2,8 @@
 
 use super::oracle::{Oracle, Verdict};
 use super::program::Program;
-use crate::testing::launch::ArgValue;
+use crate::testing::exec::Outcome;
+use crate::testing::launch::{ArgValue, LaunchSpec};
 use std::fmt::Write as _;
 
 /// Words of a buffer's expectation in a line.
@@ -57,24 +58,7 @@ pub(super) fn write(oracle: &Oracle, program: &Program, verdict: &Verdict, seed:
                 Err(fault) => {
                     let _ = writeln!(out, "//@ expect-fault {}", fault.kind);
                 }
-                Ok(_) => {
-                    let buffers = launch
-                        .args
-                        .iter()
-                        .filter(|arg| matches!(arg.value, ArgValue::Buffer { .. }));
-                    for (arg, bytes) in buffers.zip(&left.buffers) {
-                        let list = listed(&words(bytes));
-                        if arg.name != "in" && !list.is_empty() {
-                            let _ = writeln!(out, "//@ expect {} {list}", arg.name);
-                        }
-                    }
-                    for (name, bytes) in &left.globals {
-                        let list = listed(&words(bytes));
-                        if !list.is_empty() && name == "grw" {
-                            let _ = writeln!(out, "//@ expect-global {name} {list}");
-                        }
-                    }
-                }
+                Ok(_) => expectations(launch, &left, &mut out),
             },
             Err(error) => {
                 let first = error.to_string();
@@ -85,6 +69,34 @@ pub(super) fn write(oracle: &Oracle, program: &Program, verdict: &Verdict, seed:
     }
     out.push_str(&program.text());
     out
+}
+
+/// What memory holds afterwards: of the buffers and variables that changed, or else of all.
+fn expectations(launch: &LaunchSpec, left: &Outcome, out: &mut String) {
+    let given = launch.args.iter().filter_map(|arg| match &arg.value {
+        ArgValue::Buffer { contents, .. } => Some((arg.name.as_str(), contents)),
+        ArgValue::Bytes(_) => None,
+    });
+    let mut lines = Vec::new();
+    let mut changed = Vec::new();
+    for ((name, before), after) in given.zip(&left.buffers) {
+        let line = format!("//@ expect {name} {}", listed(&words(after)));
+        if before != after {
+            changed.push(line.clone());
+        }
+        lines.push(line);
+    }
+    for (name, after) in &left.globals {
+        // The only variable that programs write.
+        if name == "grw" {
+            let line = format!("//@ expect-global {name} {}", listed(&words(after)));
+            changed.push(line.clone());
+            lines.push(line);
+        }
+    }
+    for line in if changed.is_empty() { lines } else { changed } {
+        let _ = writeln!(out, "{line}");
+    }
 }
 
 fn words(bytes: &[u8]) -> Vec<u32> {

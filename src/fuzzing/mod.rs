@@ -22,6 +22,7 @@ mod calls;
 mod campaign;
 mod case;
 mod choices;
+mod functions;
 mod generate;
 mod operands;
 mod oracle;

@@ -1,6 +1,7 @@
 //! Operands by their kind and type, as text and as the row's build function sees them.
 
 use super::body::Body;
+use super::choices::Choices;
 use super::rows::Target;
 use crate::ir::memory::{AddressOf, Var};
 use crate::ir::video::Selector;
@@ -103,23 +104,28 @@ pub(super) fn cut(value: u64, bits: u32) -> u64 {
     }
 }
 
+/// A value of some bits, likely one at an edge.
+pub(super) fn value(choices: &mut Choices<'_>, bits: u32) -> u64 {
+    let value = match choices.below(8) {
+        0 => choices.bits(),
+        // One bit, or all below or above it.
+        1 => {
+            let one = 1u64 << choices.below(bits.clamp(1, 64) as usize);
+            *choices.pick(&[one, one - 1, !one, one.wrapping_neg()])
+        }
+        2 => choices.below(80) as u64,
+        _ => *choices.pick(EDGES),
+    };
+    cut(value, bits)
+}
+
 /// An operand: as written, and as resolved.
 pub(super) type Made = (String, Arg);
 
 impl Body<'_, '_> {
     /// A value of some bits, likely one at an edge.
     pub(super) fn value(&mut self, bits: u32) -> u64 {
-        let value = match self.choices.below(8) {
-            0 => self.choices.bits(),
-            // One bit, or all below or above it.
-            1 => {
-                let one = 1u64 << self.choices.below(bits.clamp(1, 64) as usize);
-                *self.choices.pick(&[one, one - 1, !one, one.wrapping_neg()])
-            }
-            2 => self.choices.below(80) as u64,
-            _ => *self.choices.pick(EDGES),
-        };
-        cut(value, bits)
+        value(self.choices, bits)
     }
 
     /// A literal of a type, and its bits.
@@ -340,9 +346,7 @@ impl Body<'_, '_> {
             ));
         }
         let (name, arg) = self.reg(ty, Fit::Exact, written, false)?;
-        let Some(value) = source_of(&arg) else {
-            return None;
-        };
+        let value = source_of(&arg)?;
         let (suffix, part) = match self.choices.below(10) {
             n @ 0..=3 => (format!(".b{n}"), Selector::Byte(n as u8)),
             n @ 4..=5 => (format!(".h{}", n - 4), Selector::Half(n as u8 - 4)),

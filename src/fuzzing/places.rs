@@ -78,6 +78,7 @@ impl Body<'_, '_> {
             constant: choice.has(SlotName::NonCoherent) || choice.form.mnemonic == "ldu",
             brackets: hint,
         };
+        let wild = self.wild > 0 && self.choices.chance(self.wild);
         let word = choice.word(SlotName::Space);
         // Where `.global` is all that may be said, a generic address must be one of global memory.
         let only_global = choice.form.slots.iter().any(|slot| {
@@ -91,7 +92,8 @@ impl Body<'_, '_> {
                     && (!only_global || region.lies == Space::Global)
                     && region.bytes >= wanted.bytes
                     && (if wanted.store {
-                        region.writes
+                        // A wild store also goes where it may not.
+                        region.writes || (wild && region.lies == Space::Const)
                     } else {
                         region.reads
                     })
@@ -103,7 +105,6 @@ impl Body<'_, '_> {
             return None;
         }
         let region = self.choices.pick(&fits).clone();
-        let wild = self.wild > 0 && self.choices.chance(self.wild);
         match &region.way {
             Way::Register(base) => Some(self.by_register(base, &region, &wanted, wild)),
             Way::Name { name, element } => self.by_name(name, *element, &region, &wanted, wild),

@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Variant {
     /// With Cranelift's optimisations.
     Speed,
-    /// Without them.
+    /// Without them; Cranelift's verifier looks at what it is given.
     Plain,
     /// With them, and with the register allocator for large functions.
     SinglePass,
@@ -31,7 +31,7 @@ impl Variant {
         let base = base.kind(EngineKind::Native);
         match self {
             Variant::Speed => base.opt_level(OptLevel::Speed),
-            Variant::Plain => base.opt_level(OptLevel::None),
+            Variant::Plain => base.opt_level(OptLevel::None).verify(true),
             Variant::SinglePass => base
                 .opt_level(OptLevel::Speed)
                 .setting("regalloc_algorithm", "single_pass"),

@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod dump;
 mod eval;
+mod fuzz;
 mod isa;
 mod json;
 mod run;

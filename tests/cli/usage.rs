@@ -41,6 +41,7 @@ fn what_comes_later_says_so() {
         &["run", "--width", "all", "x.ptx"],
         &["run", "--reading", "nvidia", "x.ptx"],
         &["dump", "--stage", "asm", "--target", "aarch64", "x.ptx"],
+        &["fuzz", "--width", "8"],
     ] {
         let output = ptxlift(args);
         code(&output, 2);

@@ -3,7 +3,6 @@
 mod control;
 mod memory;
 mod operators;
-mod random;
 mod resources;
 
 use super::{Code, Settings};

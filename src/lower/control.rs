@@ -10,7 +10,7 @@ use crate::ir::control::{Call, CallType, Callee, ParamTy, Slot};
 use crate::ir::{FuncId, Inst, RegClass, Special};
 use crate::machine::window;
 use crate::spmd::access::Home;
-use crate::spmd::register_class;
+use crate::spmd::{Name, register_class};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
@@ -275,6 +275,7 @@ impl Lower<'_, '_> {
             Some(name) => {
                 let ty = clif_type(self.plan.names.class(name));
                 let value = self.emit().resize(value, ty, false);
+                let value = self.passed(name, value);
                 self.set(name, value);
             }
             None if self.is_memory(slot) => {
@@ -282,6 +283,18 @@ impl Lower<'_, '_> {
                 self.b.ins().store(trusted(), value, pointer, 0);
             }
             None => {}
+        }
+    }
+
+    /// A value from outside the function as a name holds it: of a predicate, the host and functions that are called
+    /// through pointers may pass any byte.
+    pub(super) fn passed(&mut self, name: Name, value: Value) -> Value {
+        match self.plan.names.class(name) {
+            RegClass::Pred => {
+                let one = self.k(I8, 1);
+                self.b.ins().band(value, one)
+            }
+            RegClass::B8 | RegClass::B16 | RegClass::B32 | RegClass::B64 => value,
         }
     }
 

@@ -221,7 +221,10 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.begin_slots();
         for (i, param) in ty.params.iter().enumerate() {
             match self.plan.names.param(i) {
-                Some(name) => self.set(name, params[i]),
+                Some(name) => {
+                    let value = self.passed(name, params[i]);
+                    self.set(name, value);
+                }
                 None if by_value(param) => {
                     let slot = self.slot(Home::Param(i as u32));
                     self.b.ins().stack_store(I64, params[i], slot, 0);

@@ -1,7 +1,7 @@
 //! Device functions, module variables, lifetimes of handles.
 
 use crate::{ENGINES, device, instance, usage};
-use ptxlift::{Address, ByValue, Engine, EngineConfig, Error, FaultKind, Module, Usage, args};
+use ptxlift::{Address, Arg, ByValue, Engine, EngineConfig, Error, FaultKind, Module, Usage, args};
 
 pub(crate) const FUNCTIONS: &str = "
 .version 7.0
@@ -173,6 +173,53 @@ fn functions_take_and_give_values_of_all_kinds() {
             bytes,
             [0x5566_7788u32.to_le_bytes(), 0x1122_3344u32.to_le_bytes()]
         );
+    }
+}
+
+#[test]
+fn a_predicate_is_the_lowest_bit_of_what_is_passed() {
+    let instance = instance(
+        "
+.version 8.7
+.target sm_90
+.address_size 64
+.func (.reg .pred q) invert(.reg .pred p) { not.pred q, p; ret; }
+.func (.param .b8 d) same(.param .b8 a)
+{
+    .reg .b16 h;
+    ld.param.b8 h, [a];
+    st.param.b8 [d], h;
+    ret;
+}
+.func (.param .b32 d) through(.param .b8 a)
+{
+    .reg .b64 pointer;
+    .reg .pred p, q;
+    .reg .b32 r;
+    .param .b8 byte;
+    .reg .b16 h;
+    ld.param.b8 h, [a];
+    st.param.b8 [byte], h;
+    mov.b64 pointer, same;
+P: .callprototype (.reg .pred _) _ (.param .b8 _);
+    call (p), pointer, (byte), P;
+    selp.b32 r, 3, 4, p;
+    st.param.b32 [d], r;
+    ret;
+}
+",
+        EngineConfig::default(),
+    );
+    for kind in ENGINES {
+        let invert = instance.any_function("invert").unwrap().engine(kind);
+        let through = instance.any_function("through").unwrap().engine(kind);
+        for (byte, set) in [(0x00, false), (0x01, true), (0x58, false), (0x59, true)] {
+            let inverted = invert.call(args![Arg::bytes(&[byte])]).unwrap();
+            assert_eq!(inverted, [[u8::from(!set)]], "{kind:?} {byte:#x}");
+            let got = through.call(args![Arg::bytes(&[byte])]).unwrap();
+            let expected: u32 = if set { 3 } else { 4 };
+            assert_eq!(got, [expected.to_le_bytes()], "{kind:?} {byte:#x}");
+        }
     }
 }
 

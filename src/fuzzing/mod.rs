@@ -9,6 +9,10 @@
 //! An [`Oracle`] runs a [`Program`] in the interpreter and in [variants](Variant) of native code and compares what is
 //! left: buffers, module variables, faults with line, thread and address.
 //!
+//! Other input than that of the generator: [`text`] says what holds of any bytes as PTX, [`mutate`] changes PTX into other
+//! PTX that is often legal, and [`launch`] runs whatever is in a module in both engines. [`dictionary`] lists the words.
+//! The targets of cargo-fuzz in `fuzz/` are made of all these.
+//!
 //! ```no_run
 //! use ptxlift::fuzzing::{Oracle, Options, Program, Verdict};
 //!
@@ -22,14 +26,18 @@ mod calls;
 mod campaign;
 mod case;
 mod choices;
+pub mod dictionary;
 mod functions;
 mod generate;
+pub mod launch;
+pub mod mutate;
 mod operands;
 mod oracle;
 mod places;
 mod program;
 mod rows;
 mod shrink;
+pub mod text;
 mod variant;
 
 pub use campaign::{Campaign, Failure, RowCount, Totals, run};

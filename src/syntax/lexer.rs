@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Span};
 
 /// What kind of token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// The end of the text.
     End,
     /// `mov`, `%r1`, `$L__BB0_2`, `_`.
@@ -62,7 +62,7 @@ pub(super) enum Kind {
 
 /// A token.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Token {
+pub(crate) struct Token {
     pub kind: Kind,
     pub span: Span,
     /// Whether a line break stands between the token before and this one.
@@ -75,7 +75,7 @@ fn is_follow(b: u8) -> bool {
 }
 
 /// Splits a text into tokens.
-pub(super) struct Lexer<'s> {
+pub(crate) struct Lexer<'s> {
     text: &'s str,
     bytes: &'s [u8],
     pos: usize,

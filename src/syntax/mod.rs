@@ -18,7 +18,7 @@
 //! ```
 
 pub mod ast;
-mod lexer;
+pub(crate) mod lexer;
 mod literal;
 mod parser;
 mod print;

@@ -210,10 +210,17 @@ impl PreparedCall {
     /// # Errors
     /// What allocating and looking up say.
     pub fn of_program(program: &Program, function: &str) -> Result<Self, Error> {
-        let instance = instantiate(program)?;
+        Self::of_instance(&instantiate(program)?, function)
+    }
+
+    /// As [`PreparedCall::new`], for a module that has its memory already.
+    ///
+    /// # Errors
+    /// What looking up says.
+    pub fn of_instance(instance: &Instance, function: &str) -> Result<Self, Error> {
         Ok(PreparedCall {
             function: instance.any_function(function)?,
-            globals: Globals::of(&instance)?,
+            globals: Globals::of(instance)?,
         })
     }
 

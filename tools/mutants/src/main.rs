@@ -49,6 +49,9 @@ enum Step {
         /// Only those that were not caught in the run of this folder
         #[arg(long)]
         again: Option<PathBuf>,
+        /// Seconds of tests for a mutant; what has passed them all waits for a later run
+        #[arg(long, default_value_t = f64::INFINITY)]
+        budget: f64,
     },
     /// Prints totals, and the mutants that were not caught
     Report,
@@ -70,7 +73,11 @@ fn main() -> anyhow::Result<()> {
             tree::prepare(&source, &work, mutants, !listed_only)
         }
         Step::Cover => run::cover(&work, &tree::build(&work)?, arguments.jobs),
-        Step::Run { only, again } => {
+        Step::Run {
+            only,
+            again,
+            budget,
+        } => {
             let mut mutants = work.read_mutants()?;
             if !only.is_empty() {
                 mutants.retain(|m| only.contains(&m.id));
@@ -90,7 +97,7 @@ fn main() -> anyhow::Result<()> {
                     .collect();
                 mutants.retain(|m| wanted.contains(&m.key()));
             }
-            run::run(&work, &mutants, arguments.jobs)
+            run::run(&work, &mutants, arguments.jobs, budget)
         }
         Step::Report => {
             let (mutants, results) = (work.read_mutants()?, run::read_results(&work)?);

@@ -26,7 +26,7 @@ impl Row {
 
     fn line(&self, name: &str) -> String {
         let count = |v| self.counts.get(&v).copied().unwrap_or(0);
-        let run: usize = self.counts.values().sum();
+        let run = self.counts.values().sum::<usize>() - count(Verdict::Deferred);
         format!(
             "| {name} | {run} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             count(Verdict::Caught),
@@ -37,7 +37,7 @@ impl Row {
             self.uncompilable,
             self.constant,
             self.unknown,
-            self.waiting,
+            self.waiting + count(Verdict::Deferred),
         )
     }
 }
@@ -81,7 +81,12 @@ pub fn report(mutants: &[Mutant], results: &[Result]) -> String {
     text.push_str("\n\n");
     text.push_str(&table("kind", &genres, &all));
     text.push('\n');
-    for verdict in [Verdict::Survived, Verdict::Unchanged, Verdict::Unreached] {
+    for verdict in [
+        Verdict::Survived,
+        Verdict::Unchanged,
+        Verdict::Unreached,
+        Verdict::Deferred,
+    ] {
         text.push_str(&format!("\n## {verdict:?}\n\n"));
         for mutant in mutants {
             if results

@@ -64,6 +64,10 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What mutants may do: what is sure to fail at run time is caught there.
+const ALLOWED: &str =
+    "#![allow(warnings, arithmetic_overflow, overflowing_literals, unconditional_panic)]";
+
 /// A file of the source that mutants lie in.
 struct File {
     text: String,
@@ -89,7 +93,7 @@ pub fn prepare(
     copy(source, &tree)?;
     let lib = tree.join("src/lib.rs");
     let text = fs::read_to_string(&lib)?;
-    fs::write(&lib, format!("{text}\nmod mutant;\n"))?;
+    fs::write(&lib, format!("{ALLOWED}\n{text}\nmod mutant;\n"))?;
     fs::write(tree.join("src/mutant.rs"), include_str!("switch.rs"))?;
 
     let mut files: BTreeMap<String, File> = BTreeMap::new();

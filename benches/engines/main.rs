@@ -5,7 +5,7 @@
 //! left out. What is measured is also compared: all ways give the same words, and what a description says.
 //!
 //! Criterion measures one bench after the other. The summary at the end (`target/bench/summary.md`, and charts beside it)
-//! is measured apart from it, the benches of a group by turns.
+//! is measured apart from it, the benches of a group by turns; it is left out where a filter chooses some benches.
 
 mod charts;
 mod groups;
@@ -41,15 +41,18 @@ fn measure(criterion: &mut Criterion, benches: &mut [Bench<'_>]) {
 /// Both ways of measuring.
 struct Suite {
     criterion: Criterion,
-    effort: Effort,
+    /// Nothing if there is to be no summary.
+    effort: Option<Effort>,
     results: Results,
 }
 
 impl Suite {
     fn run(&mut self, mut benches: Vec<Bench<'_>>) {
         measure(&mut self.criterion, &mut benches);
-        let measured = measure::alternate(&mut benches, self.effort);
-        self.results.measured.extend(measured);
+        if let Some(effort) = self.effort {
+            let measured = measure::alternate(&mut benches, effort);
+            self.results.measured.extend(measured);
+        }
     }
 
     fn run_subject(&mut self, subject: &mut Subject, whole: bool) {
@@ -59,19 +62,25 @@ impl Suite {
         if whole {
             self.run(groups::spreading(subject));
         }
-        let stages = Stages::measure(subject, self.effort);
-        self.results.stages.push(stages);
+        if let Some(effort) = self.effort {
+            let stages = Stages::measure(subject, effort);
+            self.results.stages.push(stages);
+        }
     }
 }
 
 fn main() {
-    let smoke = std::env::args().any(|arg| arg == "--test" || arg == "--list");
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let smoke = args.iter().any(|arg| arg == "--test" || arg == "--list");
+    // Cargo gives `--bench` itself.
+    let whole = args.iter().all(|arg| arg == "--bench" || arg == "--test");
+    let effort = if smoke { Effort::SMOKE } else { Effort::FULL };
     let mut suite = Suite {
         criterion: Criterion::default()
             .warm_up_time(Duration::from_millis(200))
             .measurement_time(Duration::from_millis(800))
             .configure_from_args(),
-        effort: if smoke { Effort::SMOKE } else { Effort::FULL },
+        effort: whole.then_some(effort),
         results: Results::default(),
     };
     suite.run(groups::reading());
@@ -85,7 +94,9 @@ fn main() {
         suite.run_subject(&mut subject, false);
     }
     suite.criterion.final_summary();
-    write(&suite.results, smoke).expect("a summary that can be written");
+    if whole {
+        write(&suite.results, smoke).expect("a summary that can be written");
+    }
 }
 
 /// Writes the summary; one of single turns, which says nothing, does not replace one that does.

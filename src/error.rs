@@ -298,6 +298,14 @@ pub enum Usage {
         /// The argument, from 0.
         argument: usize,
     },
+    /// Cranelift IR that was given for functions of a module cannot stand for them.
+    #[non_exhaustive]
+    Clif {
+        /// The line of the text, from 1; `None` if no line in particular is wrong.
+        line: Option<u32>,
+        /// What is wrong.
+        problem: String,
+    },
     /// An engine or device cannot be configured so.
     #[non_exhaustive]
     Configuration {
@@ -364,6 +372,10 @@ impl fmt::Display for Usage {
                 f,
                 "argument {argument} of {callee} is memory of another device"
             ),
+            Usage::Clif { line, problem } => match line {
+                Some(line) => write!(f, "Cranelift IR, line {line}: {problem}"),
+                None => write!(f, "Cranelift IR: {problem}"),
+            },
             Usage::Configuration { problem } => f.write_str(problem),
         }
     }

@@ -285,6 +285,9 @@
 //! # Ok::<(), ptxlift::Error>(())
 //! ```
 //!
+//! Cranelift's IR can be edited and put back: `Engine::compile_with_clif` (feature `clif`) makes native code of it, unsafely,
+//! to be compared with the interpreter. `ptxlift run --unsafe-clif FILE` does both.
+//!
 //! The stages before that, [`syntax`], [`isa`] and [`ir`], can be looked at as data;
 //! see [what is promised](#what-is-promised) about them.
 //!
@@ -292,7 +295,8 @@
 //! [`EngineConfig`] holds what an engine does. [`EngineConfig::kind`] chooses native code or the interpreter for
 //! everything; [`Launch::engine`], [`Function::engine`] and [`AnyFunction::engine`] choose for one launch or function, so
 //! that one can be compared with the other. [`EngineConfig::opt_level`] trades the quality of code against the time to
-//! make it; [`EngineConfig::setting`] passes on Cranelift's own settings, those that can do no harm.
+//! make it; [`EngineConfig::setting`] passes on Cranelift's own settings, those that can do no harm:
+//! [`cranelift_settings`](crate::cranelift_settings) lists them.
 //!
 //! ```
 //! use ptxlift::{Engine, EngineConfig, Module, OptLevel};

@@ -80,7 +80,8 @@
 //!   ([`DeviceConfig::memory_limit`]).
 //! * Kernels that race leave any of the values that they may leave, and nothing worse.
 //!
-//! Only [`EngineConfig::unchecked`] and calls through [`Function::pointer`] are `unsafe`.
+//! Only [`EngineConfig::unchecked`], calls through [`Function::pointer`], and `Engine::compile_with_clif` (feature `clif`)
+//! are `unsafe`.
 //!
 //! What else is promised, and what a new version may change, is told [in the guide](guide#what-is-promised).
 //!

@@ -2,7 +2,7 @@
 
 use super::engine::{self, Compiled};
 use super::host::{self, Host};
-use super::{CompileError, Misuse, Settings};
+use super::{CompileError, Given, Misuse, Settings};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::lower::context::{self, Context, Extent, FaultRecord, Start};
 use crate::machine::{Fault, FaultKind, Launch, Scratch, with_stack};
@@ -24,6 +24,7 @@ const MOST_STACK: usize = 256 << 20;
 pub struct Code {
     inner: Inner,
     settings: Settings,
+    given: Given,
     /// The same with every call counted, for launches that allow only a few nested calls.
     counted: OnceLock<Result<Inner, CompileError>>,
 }
@@ -46,8 +47,9 @@ impl Inner {
         module: &Arc<Module>,
         settings: &Settings,
         shallow: u32,
+        given: &Given,
     ) -> Result<Self, CompileError> {
-        let mut compiled = engine::compile(module, settings, shallow)?;
+        let mut compiled = engine::compile(module, settings, shallow, given)?;
         Ok(Inner {
             module: Arc::clone(module),
             sites: std::mem::take(&mut compiled.sites),
@@ -57,15 +59,20 @@ impl Inner {
 }
 
 impl Code {
-    /// Compiles every function and kernel that is supported throughout, with all it calls. For the others
-    /// [`Code::absent`] says why not.
+    /// Compiles every function and kernel that is supported throughout, with all it calls; for functions that are given,
+    /// whoever enters the code vouches. For the others [`Code::absent`] says why not.
     ///
     /// # Errors
     /// Bad settings, a host that Cranelift does not know, a bug.
-    pub fn compile(module: &Arc<Module>, settings: &Settings) -> Result<Code, CompileError> {
+    pub fn compile(
+        module: &Arc<Module>,
+        settings: &Settings,
+        given: Given,
+    ) -> Result<Code, CompileError> {
         Ok(Code {
-            inner: Inner::compile(module, settings, SHALLOW)?,
+            inner: Inner::compile(module, settings, SHALLOW, &given)?,
             settings: settings.clone(),
+            given,
             counted: OnceLock::new(),
         })
     }
@@ -94,7 +101,7 @@ impl Code {
         }
         let counted = self
             .counted
-            .get_or_init(|| Inner::compile(&self.inner.module, &self.settings, 0));
+            .get_or_init(|| Inner::compile(&self.inner.module, &self.settings, 0, &self.given));
         counted.as_ref().map_err(|_| Misuse::Depth)
     }
 

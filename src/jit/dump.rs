@@ -61,19 +61,29 @@ pub fn dump(
     let options = engine::options(settings);
     let name = &module.functions[function.index()].name;
     let failed = |trouble| DumpError::Compile(engine::internal(name, trouble));
-    let lowered = engine::fenced(|| {
-        lower::lower(
-            module,
-            &plan,
-            function,
-            &options,
-            &*compiler.isa,
-            &mut Sites::new(module),
-            &mut compiler.builder,
-        )
-        .ok_or_else(|| Trouble::Bug("no plan".to_string()))
-    })
-    .map_err(failed)?;
+    let mut sites = Sites::new(module);
+    let mut lower = |function| {
+        engine::fenced(|| {
+            lower::lower(
+                module,
+                &plan,
+                function,
+                &options,
+                &*compiler.isa,
+                &mut sites,
+                &mut compiler.builder,
+            )
+            .ok_or_else(|| Trouble::Bug("no plan".to_string()))
+        })
+        .map_err(failed)
+    };
+    // Places of faults are numbered through the module.
+    for before in (0..function.0).map(FuncId) {
+        if plan.function(before).is_some() {
+            lower(before)?;
+        }
+    }
+    let lowered = lower(function)?;
     let Lowered {
         clif,
         spans,
@@ -85,7 +95,7 @@ pub fn dump(
         spans: &spans,
     };
     if stage == Stage::Clif {
-        return Ok(comments.clif(&clif));
+        return Ok(names(module, &clif) + &comments.clif(&clif));
     }
     compiler.disassemble = stage == Stage::Vcode;
     let (piece, _) = engine::fenced(|| compiler.compile(Symbol::Function(function), clif, tangled))
@@ -103,6 +113,26 @@ pub fn dump(
         return Ok(compiled.vcode.clone().unwrap_or_default());
     }
     Ok(comments.bytes(&piece.bytes, &ranges))
+}
+
+/// Says in comments what the numbers of functions stand for.
+fn names(module: &Module, clif: &Function) -> String {
+    let imported = clif.params.user_named_funcs().values();
+    let mut numbers: Vec<u32> = imported.map(|name| name.index).collect();
+    numbers.extend(clif.name.get_user().map(|name| name.index));
+    numbers.sort_unstable();
+    numbers.dedup();
+    let meaning = |number| match Symbol::of_number(number) {
+        Symbol::Resolve => "judges an access: context, site, address, slot".to_string(),
+        Symbol::ResolveHost => "does so for it".to_string(),
+        Symbol::ClockHost => "reads the clock".to_string(),
+        Symbol::Function(f) | Symbol::Trampoline(f) | Symbol::Plain(f) => {
+            let function = module.functions.get(f.index());
+            function.map_or_else(String::new, |f| format!("is {}", f.name))
+        }
+    };
+    let line = |number| format!("; u0:{number} {}\n", meaning(number));
+    numbers.into_iter().map(line).collect()
 }
 
 /// Which PTX instruction a source location is.

@@ -1,6 +1,7 @@
 //! Compiling: plan, lower, Cranelift.
 
 use super::flags::isa;
+use super::given::Given;
 use super::memory::{Memory, Piece};
 use super::pressure;
 use super::settings::Allocator;
@@ -12,7 +13,7 @@ use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, ModulePlan, Root};
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, Function, Signature, types};
+use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::FunctionBuilderContext;
@@ -188,11 +189,12 @@ impl Compiler {
     }
 }
 
-/// Compiles a module. Calls nested no deeper than `shallow` are not counted.
+/// Compiles a module, functions that are given as they are. Calls nested no deeper than `shallow` are not counted.
 pub(super) fn compile(
     module: &Module,
     settings: &Settings,
     shallow: u32,
+    given: &Given,
 ) -> Result<Compiled, CompileError> {
     let mut stats = Stats::default();
     let mut compiler = Compiler::new(settings)?;
@@ -210,7 +212,15 @@ pub(super) fn compile(
         if plan.function(id).is_none() {
             continue;
         }
-        let made = compile_function(module, &plan, id, &options, &mut sites, &mut compiler);
+        let made = compile_function(
+            module,
+            &plan,
+            id,
+            &options,
+            &mut sites,
+            &mut compiler,
+            given.of(id),
+        );
         match made {
             Ok(made) if made.stats.frame_bytes > MOST_FRAME => {
                 let what = "bytes of stack";
@@ -233,7 +243,11 @@ pub(super) fn compile(
         }
     }
     let frames: Vec<usize> = function_stats.iter().map(|s| s.frame_bytes).collect();
-    let simple = simple(module, &plan, &frames);
+    let simple = match given.is_empty() {
+        true => simple(module, &plan, &frames),
+        // What a given function needs is not known.
+        false => vec![false; module.functions.len()],
+    };
     pieces.retain(|p: &Piece| match p.symbol {
         Symbol::Function(f) | Symbol::Trampoline(f) => plan.function(f).is_some(),
         Symbol::Plain(f) => simple[f.index()],
@@ -249,24 +263,21 @@ pub(super) fn compile(
     }
 
     let started = Instant::now();
-    let convention = compiler.isa.default_call_conv();
-    let signature = |params: &[types::Type], returns: &[types::Type]| {
-        let mut signature = Signature::new(convention);
-        signature.params = params.iter().copied().map(AbiParam::new).collect();
-        signature.returns = returns.iter().copied().map(AbiParam::new).collect();
-        signature
+    let signature = |symbol| {
+        lower::signature(module, symbol, &*compiler.isa)
+            .ok_or_else(|| internal("the host", Trouble::Bug("no signature".to_string())))
     };
     let resolve: unsafe extern "C" fn(_, _, _, _) = host::resolve;
     let clock: extern "C" fn() -> u64 = host::clock;
     let outside = [
         (
             Symbol::ResolveHost,
-            signature(&[types::I64, types::I32, types::I64, types::I32], &[]),
+            signature(Symbol::ResolveHost)?,
             resolve as *const u8,
         ),
         (
             Symbol::ClockHost,
-            signature(&[], &[types::I64]),
+            signature(Symbol::ClockHost)?,
             clock as *const u8,
         ),
     ];
@@ -372,6 +383,7 @@ fn compile_function(
     options: &Options,
     sites: &mut Sites,
     compiler: &mut Compiler,
+    given: Option<&Function>,
 ) -> Result<Made, Trouble> {
     let function = &module.functions[id.index()];
     let started = Instant::now();
@@ -388,10 +400,11 @@ fn compile_function(
         .ok_or_else(|| Trouble::Bug("no plan".to_string()))
     })?;
     let lower = started.elapsed();
-    let clif_instructions = lowered.clif.dfg.num_insts();
+    // What was lowered tells the places of faults, which a given function refers to.
+    let clif = given.cloned().unwrap_or(lowered.clif);
+    let clif_instructions = clif.dfg.num_insts();
     let started = Instant::now();
-    let (piece, frame) =
-        fenced(|| compiler.compile(Symbol::Function(id), lowered.clif, lowered.tangled))?;
+    let (piece, frame) = fenced(|| compiler.compile(Symbol::Function(id), clif, lowered.tangled))?;
     let mut pieces = vec![piece];
     if function.kind == FunctionKind::Device {
         pieces.push(fenced(|| {

@@ -4,11 +4,14 @@
 //! [`Code::prepare`], once for a launch, and [`Prepared::run_block`], once for a CTA; a device function through
 //! [`Code::call`].
 
+#[cfg(feature = "clif")]
+mod clif;
 mod code;
 mod dump;
 mod engine;
 mod error;
 mod flags;
+mod given;
 mod host;
 mod memory;
 mod pressure;
@@ -17,8 +20,11 @@ mod settings;
 mod tests;
 
 pub use crate::spmd::Absent;
+#[cfg(feature = "clif")]
+pub use clif::{ReadError, read};
 pub use code::{Code, Prepared, Simple};
 pub use dump::{DumpError, Stage, dump};
 pub use error::{CompileError, FunctionStats, Misuse, Stats};
 pub use flags::{CraneliftSetting, choose, cranelift_settings};
+pub use given::Given;
 pub use settings::{OptLevel, Settings};

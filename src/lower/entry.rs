@@ -5,13 +5,29 @@ use super::function::import;
 use super::symbols::Symbol;
 use crate::ir::{FuncId, Module};
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, UserFuncName};
+use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, Signature, Type, UserFuncName};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 fn function(symbol: Symbol, signature: cranelift_codegen::ir::Signature) -> Function {
     let name = symbol.external();
     Function::with_name_signature(UserFuncName::user(name.namespace, name.index), signature)
+}
+
+/// How what a symbol names is called; `None` for what only the host calls.
+pub fn signature(module: &Module, symbol: Symbol, isa: &dyn TargetIsa) -> Option<Signature> {
+    const ACCESS: [Type; 4] = [I64, I32, I64, I32];
+    let convention = isa.default_call_conv();
+    match symbol {
+        Symbol::Resolve => Some(abi::simple(&ACCESS, &[], CallConv::PreserveAll)),
+        Symbol::ResolveHost => Some(abi::simple(&ACCESS, &[], convention)),
+        Symbol::ClockHost => Some(abi::simple(&[], &[I64], convention)),
+        Symbol::Function(f) => {
+            let function = module.functions.get(f.index())?;
+            Some(abi::of_function(function, convention))
+        }
+        Symbol::Trampoline(_) | Symbol::Plain(_) => None,
+    }
 }
 
 /// `(context, arguments, results) -> status`: calls a device function with buffers laid out by

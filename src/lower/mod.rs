@@ -22,7 +22,7 @@ pub mod site;
 pub mod symbols;
 mod video;
 
-pub use entry::{plain, resolve, trampoline};
+pub use entry::{plain, resolve, signature, trampoline};
 pub use site::{Cause, Parameter, Site};
 pub use symbols::Symbol;
 

@@ -37,8 +37,22 @@ impl Symbol {
         }
     }
 
+    /// The symbol of a number.
+    pub fn of_number(number: u32) -> Symbol {
+        if let Some(&fixed) = FIXED.get(number as usize) {
+            return fixed;
+        }
+        let rest = number - FIXED.len() as u32;
+        let function = FuncId(rest / 3);
+        match rest % 3 {
+            0 => Symbol::Function(function),
+            1 => Symbol::Trampoline(function),
+            _ => Symbol::Plain(function),
+        }
+    }
+
     /// Its name for Cranelift.
-    pub(super) fn external(self) -> UserExternalName {
+    pub fn external(self) -> UserExternalName {
         UserExternalName {
             namespace: 0,
             index: self.number(),
@@ -46,12 +60,24 @@ impl Symbol {
     }
 
     /// Whether it lies beside the code that calls it.
-    pub(super) fn is_near(self) -> bool {
+    pub fn is_near(self) -> bool {
         match self {
             Symbol::ResolveHost | Symbol::ClockHost => false,
             Symbol::Resolve | Symbol::Function(_) | Symbol::Trampoline(_) | Symbol::Plain(_) => {
                 true
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_name_symbols() {
+        for number in 0..20 {
+            assert_eq!(Symbol::of_number(number).number(), number);
         }
     }
 }

@@ -6,15 +6,46 @@ use super::value::describe;
 use crate::error::{Error, Internal, Missing, Unsupported, Usage};
 use crate::interp::{Interpreter, NoTrace, Trace};
 use crate::ir::{self, FuncId};
-use crate::jit::{self, Absent, Code, CompileError, DumpError, Misuse, Prepared, Settings, Stage};
+#[cfg(feature = "clif")]
+use crate::jit::ReadError;
+use crate::jit::{
+    self, Absent, Code, CompileError, DumpError, Given, Misuse, Prepared, Settings, Stage,
+};
 use crate::machine::{Fault, Launch, Scratch};
 use std::sync::Arc;
 
 /// Compiles a module.
-pub(super) fn compile(module: &Arc<ir::Module>, config: &EngineConfig) -> Result<Code, Error> {
+pub(super) fn compile(
+    module: &Arc<ir::Module>,
+    config: &EngineConfig,
+    given: Given,
+) -> Result<Code, Error> {
     let settings = settings(config)?;
-    Internal::catch("compiling a module", || Code::compile(module, &settings))?
-        .map_err(|e| compile_error(module, e))
+    Internal::catch("compiling a module", || {
+        Code::compile(module, &settings, given)
+    })?
+    .map_err(|e| compile_error(module, e))
+}
+
+/// Reads functions of a module from Cranelift IR.
+#[cfg(feature = "clif")]
+pub(super) fn read_clif(
+    module: &ir::Module,
+    config: &EngineConfig,
+    text: &str,
+) -> Result<Given, Error> {
+    let settings = settings(config)?;
+    Internal::catch("reading Cranelift IR", || {
+        jit::read(module, &settings, text)
+    })?
+    .map_err(|error| match error {
+        ReadError::Text(error) => Usage::Clif {
+            line: error.line,
+            problem: error.message,
+        }
+        .into(),
+        ReadError::Compile(error) => compile_error(module, error),
+    })
 }
 
 /// A function at a stage of its way to native code.

@@ -3,7 +3,7 @@
 use super::pool::Pool;
 use super::{Module, Program, backend, instance};
 use crate::error::Error;
-use crate::jit::{OptLevel, Stage};
+use crate::jit::{Given, OptLevel, Stage};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -197,7 +197,25 @@ impl Engine {
     /// [`Error::Usage`] for a configuration that cannot be, [`Error::Unsupported`] for a machine that Cranelift has no
     /// code for.
     pub fn compile(&self, module: &Module) -> Result<Program, Error> {
-        Program::compile(self.clone(), module)
+        Program::compile(self.clone(), module, Given::default())
+    }
+
+    /// As [`Engine::compile`]; but kernels and functions that stand in `clif`, in Cranelift's textual IR, become the
+    /// native code that is made of that instead. It is meant for text that [`Engine::dump`] gave for
+    /// [`Stage::Clif`], after an edit: the signatures are those of the dump, functions of the module are called `u0:N` as in
+    /// the dump or `%NAME`. The interpreter, and what is not in the text, do as the module says.
+    ///
+    /// # Safety
+    /// Nothing confines such code: when it is entered, with the arguments that it is given, it must access nothing but
+    /// what the code that it stands for may access, must come back as that does, and must keep what the context holds.
+    ///
+    /// # Errors
+    /// As [`Engine::compile`], and [`Usage::Clif`](crate::Usage::Clif) for text that is not Cranelift IR, functions that
+    /// the module does not have or has with another signature, and what Cranelift's verifier refuses.
+    #[cfg(feature = "clif")]
+    pub unsafe fn compile_with_clif(&self, module: &Module, clif: &str) -> Result<Program, Error> {
+        let given = backend::read_clif(module.ir(), self.config(), clif)?;
+        Program::compile(self.clone(), module, given)
     }
 
     /// A kernel or function of `module` at a stage of its way to native code, as text for people to read.

@@ -9,7 +9,7 @@ use super::module::Module;
 use crate::error::Error;
 use crate::interp::Interpreter;
 use crate::ir::{self, FuncId};
-use crate::jit::{Code, FunctionStats, Stats};
+use crate::jit::{Code, FunctionStats, Given, Stats};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -51,10 +51,12 @@ struct Shared {
     facts: Vec<OnceLock<Facts>>,
     interpreter: Interpreter,
     native: OnceLock<(Result<Code, Error>, Duration)>,
+    /// Functions that native code has from elsewhere.
+    given: Given,
 }
 
 impl Program {
-    pub(super) fn compile(engine: Engine, module: &Module) -> Result<Self, Error> {
+    pub(super) fn compile(engine: Engine, module: &Module, given: Given) -> Result<Self, Error> {
         let kind = engine.config().kind;
         let program = Program {
             shared: Arc::new(Shared {
@@ -68,6 +70,7 @@ impl Program {
                 interpreter: Interpreter::new(Arc::clone(module.ir())),
                 module: module.clone(),
                 native: OnceLock::new(),
+                given,
             }),
         };
         match kind {
@@ -126,7 +129,11 @@ impl Program {
     pub(super) fn native(&self) -> Result<&Code, Error> {
         let (native, _) = self.shared.native.get_or_init(|| {
             let start = Instant::now();
-            let native = backend::compile(self.shared.module.ir(), self.engine().config());
+            let native = backend::compile(
+                self.shared.module.ir(),
+                self.engine().config(),
+                self.shared.given.clone(),
+            );
             (native, start.elapsed())
         });
         native.as_ref().map_err(Clone::clone)

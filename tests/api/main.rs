@@ -1,6 +1,8 @@
 //! The public face: launches, calls, faults, wrong uses, lifetimes.
 
 mod calls;
+#[cfg(feature = "clif")]
+mod clif;
 mod faults;
 mod launches;
 mod limits;

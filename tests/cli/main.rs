@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod clif;
 mod dump;
 mod eval;
 mod fuzz;

@@ -13,6 +13,8 @@ fn help_is_no_error_and_nonsense_is() {
         "eval",
         "dump",
         "isa",
+        "settings",
+        "bench",
         "fuzz",
         "completions",
         "man",

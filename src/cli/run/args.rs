@@ -50,6 +50,9 @@ pub(in crate::cli) struct Args {
     pub(super) repeat: NonZeroU32,
     #[command(flatten)]
     pub(super) set: settings::Set,
+    /// Make native code of edited Cranelift IR, and compare it with the interpreter
+    #[arg(long, value_name = "FILE", long_help = UNSAFE_CLIF)]
+    pub(super) unsafe_clif: Option<PathBuf>,
     /// Also say what compiling and running took, stage by stage
     #[arg(long)]
     pub(super) stats: bool,
@@ -85,6 +88,12 @@ pub(in crate::cli) struct LaunchArgs {
     #[arg(long = "arg", value_name = "TYPE:VALUE")]
     pub(super) args: Vec<String>,
 }
+
+const UNSAFE_CLIF: &str = "\
+Make native code of edited Cranelift IR, and compare it with the interpreter.
+
+The file is what `ptxlift dump --stage clif` prints, for the first module of a launch.toml, or some of the functions in
+it; the others are compiled as usual. It is unsafe because nothing confines it: it may access anything, and crash.";
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent(pub(super) [u32; 3]);

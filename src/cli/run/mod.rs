@@ -1,6 +1,7 @@
 //! `ptxlift run`
 
 mod args;
+mod clif;
 mod example;
 pub(super) mod job;
 mod report;
@@ -38,6 +39,9 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
                 .check_arguments(&args.file, &module, &job.spec)?;
         }
         args.check_buffers(&job)?;
+        if let Some(file) = &args.unsafe_clif {
+            return clif::run(file, &job, &module, &engine, &cancel, out);
+        }
         let prepared = match Prepared::new(&module, &job.spec, &engine) {
             // What a description says wrongly is the file's fault, not the command line's.
             Err(error @ Error::Usage(_)) if job.description.is_some() => {

@@ -5,7 +5,7 @@ mod memory;
 mod operators;
 mod resources;
 
-use super::{Code, Settings};
+use super::{Code, Given, Settings};
 use crate::diag::Source;
 use crate::interp::{Interpreter, NoTrace};
 use crate::ir::memory::Space;
@@ -51,7 +51,7 @@ fn parse(body: &str) -> Arc<Module> {
 }
 
 fn compile(module: &Arc<Module>) -> Code {
-    Code::compile(module, &Settings::default()).unwrap_or_else(|e| panic!("{e}"))
+    Code::compile(module, &Settings::default(), Given::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A launch to be run by both engines, each on memory of its own.
@@ -167,7 +167,8 @@ impl Trial {
             let steps = interpreter.run_block(kernel, launch, scratch, block, trace);
             steps.map(drop)
         });
-        let code = Code::compile(&module, &self.settings).unwrap_or_else(|e| panic!("{e}\n{body}"));
+        let code = Code::compile(&module, &self.settings, Given::default())
+            .unwrap_or_else(|e| panic!("{e}\n{body}"));
         if let Some(absent) = code.absent(kernel) {
             panic!("{absent}\n{body}");
         }

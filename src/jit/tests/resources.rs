@@ -2,7 +2,7 @@
 
 use super::{compile, parse, with_launch};
 use crate::ir::FuncId;
-use crate::jit::{Code, CompileError, OptLevel, Settings, Stage, dump};
+use crate::jit::{Code, CompileError, Given, OptLevel, Settings, Stage, dump};
 use crate::spmd::Absent;
 use crate::spmd::facts::MOST_INSTRUCTIONS;
 use std::fmt::Write;
@@ -67,7 +67,7 @@ fn results_alive_at_once_are_kept() {
 fn time(text: &str, settings: &Settings) -> Duration {
     let module = parse(text);
     let started = Instant::now();
-    let code = Code::compile(&module, settings).expect("code");
+    let code = Code::compile(&module, settings, Given::default()).expect("code");
     assert_eq!(code.absent(FuncId(0)), None);
     started.elapsed()
 }
@@ -169,7 +169,7 @@ fn all_levels_give_the_same() {
             opt_level,
             ..Settings::default()
         };
-        let code = Code::compile(&module, &settings).expect("code");
+        let code = Code::compile(&module, &settings, Given::default()).expect("code");
         let mut result = [0; 4];
         with_launch(64, |launch, scratch, _| {
             code.call(FuncId(0), launch, scratch, &[3, 0, 0, 0], &mut result)
@@ -190,7 +190,7 @@ fn settings_that_cranelift_does_not_know_are_told() {
             cranelift: vec![(name.to_string(), value.to_string())],
             ..Settings::default()
         };
-        let error = Code::compile(&module, &settings).expect_err("refused");
+        let error = Code::compile(&module, &settings, Given::default()).expect_err("refused");
         assert!(matches!(error, CompileError::Setting { .. }), "{error}");
         assert!(error.to_string().contains(name), "{error}");
     }

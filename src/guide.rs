@@ -296,7 +296,7 @@
 //! everything; [`Launch::engine`], [`Function::engine`] and [`AnyFunction::engine`] choose for one launch or function, so
 //! that one can be compared with the other. [`EngineConfig::opt_level`] trades the quality of code against the time to
 //! make it; [`EngineConfig::setting`] passes on Cranelift's own settings, those that can do no harm:
-//! [`cranelift_settings`](crate::cranelift_settings) lists them.
+//! [`cranelift_settings`] lists them.
 //!
 //! ```
 //! use ptxlift::{Engine, EngineConfig, Module, OptLevel};

@@ -3,7 +3,7 @@
 use super::choices::Choices;
 use super::generate::ModuleInfo;
 use super::operands::{Made, Register};
-use super::places::Region;
+use super::places::{REGION, Region, Way};
 use super::program::{Instruction, Statement};
 use super::rows::{self, rows};
 use crate::isa::types::{Ty, TyKind};
@@ -61,7 +61,7 @@ impl Body<'_, '_> {
 
     /// Bits of a register that holds an address.
     pub(super) fn held(&self, base: &str) -> u32 {
-        if self.module.narrow_windows && base.starts_with("%w") {
+        if base == "%t3" || (self.module.narrow_windows && base.starts_with("%w")) {
             32
         } else {
             self.module.target.address_bits
@@ -167,11 +167,8 @@ impl Body<'_, '_> {
         let nests = depth < 3;
         match self.choices.below(100) {
             0..=5 => self.chain(),
-            6..=14 => {
-                let memory = &self.module.memory;
-                let row = *self.choices.pick(memory);
-                self.row(row);
-            }
+            6..=12 => self.memory(),
+            13..=14 => self.run(),
             15..=18 if nests => self.branch(depth),
             19..=22 if nests => self.counted_loop(depth),
             23..=25 if nests => self.scope(depth),
@@ -190,6 +187,50 @@ impl Body<'_, '_> {
             let row = *self.choices.pick(chained);
             self.row(row);
         }
+    }
+
+    /// A load or store that this function has memory for.
+    fn memory(&mut self) {
+        for _ in 0..6 {
+            let row = *self.choices.pick(&self.module.memory);
+            if self.row(row) {
+                return;
+            }
+        }
+    }
+
+    /// Accesses side by side, by one register. A wild run crosses the end of its memory.
+    fn run(&mut self) {
+        let registers: Vec<Region> = self
+            .regions
+            .iter()
+            .filter(|region| matches!(region.way, Way::Register(_)) && region.bytes >= REGION)
+            .cloned()
+            .collect();
+        let mut region = self.choices.pick(&registers).clone();
+        let Way::Register(base) = region.way else {
+            return;
+        };
+        let (bits, to) = match self.held(&base) {
+            64 => (64, "%ar"),
+            _ => (32, "%t3"),
+        };
+        let wild = self.wild > 0 && self.choices.chance(3 * self.wild);
+        let step = match self.choices.below(3) {
+            0 if wild => -(REGION as i64) / 2,
+            1 | 2 if wild => REGION as i64 / 2,
+            _ => 0,
+        };
+        self.emit(&format!("add.s{bits}"), &[to, &base, &step.to_string()]);
+        region.way = Way::Register(to.to_string());
+        let all = std::mem::replace(&mut self.regions, vec![region]);
+        for _ in 0..self.choices.between(2, 6) {
+            self.memory();
+            if self.choices.chance(30) {
+                self.any_row();
+            }
+        }
+        self.regions = all;
     }
 
     /// `if`, perhaps with `else`.

@@ -79,7 +79,7 @@ fn preamble(body: &mut Body<'_, '_>) {
     let window = format!(".b{window_bits}");
     body.plain(".reg .pred %pf;");
     body.plain(".reg .b32 %t<4>, %fuel, %lin, %tl;");
-    body.plain(format!(".reg {address} %at, %a<10>;"));
+    body.plain(format!(".reg {address} %at, %ar, %a<10>;"));
     body.plain(format!(".reg {window} %w<4>;"));
     body.plain(format!(".local .align 32 .b8 loc[{REGION}];"));
     registers(body);

@@ -540,6 +540,9 @@ impl Body<'_, '_> {
             return Some((function.name.clone(), Arg::Function(FuncId(0))));
         }
         let windows = self.windows();
+        if windows.is_empty() {
+            return None;
+        }
         let (name, _) = self.choices.pick(&windows).clone();
         let offset = self.choices.below(4);
         let text = match offset {

@@ -1,7 +1,7 @@
 //! Places in memory: addresses in every space, nearly always inside what the thread may reach, and aligned.
 //!
 //! No two threads write the same bytes, and none reads what another writes: the outcome of a program does not depend on
-//! the order of its threads.
+//! the order of its threads. Only wild accesses may reach another thread's bytes; the oracle runs threads in order.
 
 use super::body::Body;
 use super::operands::{Made, cut, length};

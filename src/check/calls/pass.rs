@@ -309,9 +309,11 @@ fn constant_argument(
     };
     let bits = match constant {
         Constant::Int { value, .. } => value,
-        Constant::F32(bits) if ty.bits == 64 => f64::from(f32::from_bits(bits)).to_bits(),
+        // The assembler passes the bits as they are, and converts for `.f32` only.
         Constant::F32(bits) => u64::from(bits),
-        Constant::F64(bits) if ty.bits == 32 => u64::from((f64::from_bits(bits) as f32).to_bits()),
+        Constant::F64(bits) if ty.kind == DeclKind::Float && ty.bits == 32 => {
+            u64::from((f64::from_bits(bits) as f32).to_bits())
+        }
         Constant::F64(bits) => bits,
     };
     let high = match constant {

@@ -336,6 +336,118 @@ mod tests {
         assert_eq!(value(&un(UnaryOp::LogicalNot, int(5))), 0);
     }
 
+    /// What C says of each operator, and the type of the result. PTX ISA, "Summary of Constant Expression Evaluation Rules".
+    #[test]
+    fn each_operator_on_integers() {
+        use BinaryOp::*;
+        let all = [
+            Mul, Add, Sub, Div, Rem, Shl, Shr, Lt, Le, Gt, Ge, Eq, Ne, And, Xor, Or, LogicalAnd,
+            LogicalOr,
+        ];
+        let results = |a: i64, b: i64| all.map(|op| value(&bin(op, int(a), int(b))) as i64);
+        assert_eq!(
+            results(12, 10),
+            [120, 22, 2, 1, 2, 12288, 0, 0, 0, 1, 1, 0, 1, 8, 6, 14, 1, 1]
+        );
+        assert_eq!(
+            results(3, 5),
+            [15, 8, -2, 0, 3, 96, 0, 1, 1, 0, 0, 0, 1, 1, 6, 7, 1, 1]
+        );
+        assert_eq!(
+            results(6, 6),
+            [36, 12, 0, 1, 0, 384, 0, 0, 1, 0, 1, 1, 0, 6, 0, 6, 1, 1]
+        );
+        for (a, b, and, or) in [(0, 0, 0, 0), (0, 7, 0, 1), (7, 0, 0, 1)] {
+            assert_eq!(value(&bin(LogicalAnd, int(a), int(b))), and);
+            assert_eq!(value(&bin(LogicalOr, int(a), int(b))), or);
+        }
+        assert_eq!(value(&un(UnaryOp::LogicalNot, int(0))), 1);
+        assert_eq!(value(&un(UnaryOp::Plus, int(7))), 7);
+        assert_eq!(value(&un(UnaryOp::Neg, int(7))) as i64, -7);
+        assert_eq!(value(&un(UnaryOp::Not, int(7))) as i64, -8);
+
+        let unsigned = |expr: &Expr<'_>| match evaluate(expr) {
+            Ok(Constant::Int { unsigned, .. }) => unsigned,
+            other => panic!("not an integer: {other:?}"),
+        };
+        for op in all {
+            let types = [
+                unsigned(&bin(op, int(9), int(2))),
+                unsigned(&bin(op, uint(9), int(2))),
+                unsigned(&bin(op, int(9), uint(2))),
+            ];
+            let expected = match op {
+                Mul | Add | Sub | Div => [false, true, true],
+                Shl | Shr => [false, true, false],
+                And | Xor | Or => [true; 3],
+                Rem | Lt | Le | Gt | Ge | Eq | Ne | LogicalAnd | LogicalOr => [false; 3],
+            };
+            assert_eq!(types, expected, "{op:?}");
+        }
+        assert!(unsigned(&un(UnaryOp::Not, int(1))));
+        assert!(!unsigned(&un(UnaryOp::LogicalNot, uint(1))));
+        assert!(unsigned(&un(UnaryOp::Neg, uint(1))));
+    }
+
+    #[test]
+    fn conditions_and_names() {
+        let choice = |cond, then, other| Expr::Conditional {
+            cond: Box::new(int(cond)),
+            then: Box::new(then),
+            other: Box::new(other),
+        };
+        let result = |value, unsigned| Ok(Constant::Int { value, unsigned });
+        assert_eq!(evaluate(&choice(2, int(7), int(8))), result(7, false));
+        assert_eq!(evaluate(&choice(0, int(7), int(8))), result(8, false));
+        assert_eq!(evaluate(&choice(1, uint(7), int(8))), result(7, true));
+        assert_eq!(evaluate(&choice(1, int(7), uint(8))), result(7, true));
+        let named = |text| Expr::Name {
+            name: crate::syntax::ast::Name { text, span: HERE },
+            suffix: None,
+        };
+        assert_eq!(evaluate(&named("WARP_SZ")), result(32, false));
+        assert!(evaluate(&named("NOSUCH")).is_err());
+    }
+
+    #[test]
+    fn each_operator_on_floats() {
+        use BinaryOp::*;
+        for (op, expected) in [(Mul, 12.0), (Div, 3.0), (Add, 8.0), (Sub, 4.0)] {
+            let result = evaluate(&bin(op, float(6.0), float(2.0)));
+            assert_eq!(result, Ok(Constant::F64(f64::to_bits(expected))), "{op:?}");
+        }
+        let ops = [Lt, Le, Gt, Ge, Eq, Ne];
+        let results = |a, b| ops.map(|op| value(&bin(op, float(a), float(b))));
+        assert_eq!(results(1.5, 2.5), [1, 1, 0, 0, 0, 1]);
+        assert_eq!(results(2.5, 2.5), [0, 1, 0, 1, 1, 0]);
+        assert_eq!(results(2.5, 1.5), [0, 0, 1, 1, 0, 1]);
+        // Only division minds a zero, and only as divisor.
+        let zero = evaluate(&bin(Mul, float(6.0), float(0.0)));
+        assert_eq!(zero, Ok(Constant::F64(0)));
+        let quotient = evaluate(&bin(Div, float(0.0), float(6.0)));
+        assert_eq!(quotient, Ok(Constant::F64(0)));
+        for op in [Rem, Shl, Shr, And, Xor, Or, LogicalAnd, LogicalOr] {
+            assert!(
+                evaluate(&bin(op, float(6.0), float(2.0))).is_err(),
+                "{op:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        let nested = |depth| (0..depth).fold(int(1), |e, _| un(UnaryOp::Neg, e));
+        let test = move || {
+            assert_eq!(value(&nested(MAX_DEPTH)), 1);
+            assert!(evaluate(&nested(MAX_DEPTH + 1)).is_err());
+        };
+        // As deep as that needs more stack than tests have when nothing is optimised.
+        let thread = std::thread::Builder::new()
+            .stack_size(256 << 20)
+            .spawn(test);
+        thread.expect("a thread").join().expect("no panic");
+    }
+
     #[test]
     fn floats_stay_apart_from_integers_and_from_bit_patterns() {
         let sum = bin(BinaryOp::Add, float(1.0), float(2.0));

@@ -412,6 +412,40 @@ mod tests {
     }
 
     #[test]
+    fn modifiers_that_exist_are_told_from_those_that_do_not_fit() {
+        let (_, message, ..) = error_now("add.xyz %r0, %r1, %r2;");
+        assert_eq!(message, "`add` has no modifier `.xyz`");
+        let (_, message, ..) = error_now("add.u32.xyz %r0, %r1, %r2;");
+        assert_eq!(
+            message,
+            "`.xyz` does not go with the other modifiers of `add`"
+        );
+    }
+
+    #[test]
+    fn long_lists_of_words_are_cut() {
+        let words: Vec<String> = (1..=14).map(|n| format!("w{n}")).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let list = super::alternatives;
+        assert_eq!(list(&words[..1]), "`.w1`");
+        assert_eq!(list(&words[..3]), "`.w1`, `.w2` or `.w3`");
+        assert!(list(&words[..12]).ends_with("`.w11` or `.w12`"));
+        assert!(list(&words[..13]).ends_with("`.w12` or `.w13`"));
+        assert!(list(&words[..14]).ends_with("`.w11`, `.w12` or 2 others"));
+    }
+
+    #[test]
+    fn no_hint_where_there_is_nothing_to_say() {
+        let (word, _, _, hint) = error_now("exit.uni;");
+        assert_eq!((word.as_str(), hint), (".uni", None));
+        // A long word is not put before the message.
+        let long = "1.0000000000000000000000000000000000000000001";
+        let (word, message, ..) = error_now(&format!("add.u32 %r0, %r1, {long};"));
+        assert_eq!(word, long);
+        assert!(!message.contains(long), "{message}");
+    }
+
+    #[test]
     fn a_wrong_modifier_is_underlined_with_what_would_fit() {
         let (word, message, label, hint) = error_now("shf.l.wrapp.b32 %r0, %r1, %r2, %r3;");
         assert_eq!(word, ".wrapp");

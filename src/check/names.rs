@@ -77,6 +77,65 @@ mod tests {
         assert_eq!(distance("", "ab", 2), Some(2));
     }
 
+    /// The definition, letter by letter.
+    fn plain_distance(a: &[u8], b: &[u8]) -> usize {
+        match (a, b) {
+            ([], rest) | (rest, []) => rest.len(),
+            ([x, a_rest @ ..], [y, b_rest @ ..]) => (plain_distance(a_rest, b_rest)
+                + usize::from(x != y))
+            .min(plain_distance(a_rest, b) + 1)
+            .min(plain_distance(a, b_rest) + 1),
+        }
+    }
+
+    #[test]
+    fn distance_is_what_the_definition_says() {
+        let mut words = vec![String::new()];
+        let mut longer = 0;
+        while words.len() < 121 {
+            let word = words[longer].clone();
+            longer += 1;
+            words.extend(["a", "b", "c"].map(|letter| format!("{word}{letter}")));
+        }
+        for a in &words {
+            for b in &words {
+                let plain = plain_distance(a.as_bytes(), b.as_bytes());
+                for most in 0..5 {
+                    let expected = Some(plain).filter(|&d| d <= most);
+                    assert_eq!(distance(a, b, most), expected, "{a} {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_names_are_not_compared() {
+        let guess = |length: usize| {
+            let name = "n".repeat(length);
+            let near = format!("{name}x");
+            nearest(&name, [(near.as_str(), None)].into_iter()).is_some()
+        };
+        assert!(guess(40));
+        assert!(!guess(41));
+        assert!(!guess(100));
+    }
+
+    #[test]
+    fn numbers_past_the_end_count_as_one_letter() {
+        let family = |name, count| nearest(name, [("%r", Some(count))].into_iter());
+        assert_eq!(family("%r9", 8).as_deref(), Some("%r7"));
+        assert_eq!(family("%r8", 8).as_deref(), Some("%r7"));
+        assert_eq!(family("%R7", 8).as_deref(), Some("%r7"));
+        // Two letters of three are wrong, or one and the number.
+        assert_eq!(family("%R9", 8), None);
+        assert_eq!(family("%r0", 0), None);
+        // Both are one letter away: the first in the alphabet is taken.
+        for (name, nearer) in [("%r95", "%r7"), ("%q99", "%q99")] {
+            let names = [("%r", Some(8)), (name, None)];
+            assert_eq!(nearest("%r99", names.into_iter()).as_deref(), Some(nearer));
+        }
+    }
+
     #[test]
     fn members_of_families_are_guessed() {
         let names = [("%r", Some(8)), ("table", None)];

@@ -102,7 +102,7 @@ impl Split {
         let (zero, one) = (self.zero, self.one);
         match (zero, one, self.difference()) {
             (_, _, ZERO) => zero.cost(),
-            (_, _, ONES) => zero.cost().min(one.cost() + 1) + 1,
+            (_, _, ONES) => zero.cost() + 1,
             (ZERO, _, _) | (_, ONES, _) => zero.cost() + one.cost() + 1,
             (_, ZERO, _) => zero.cost() + 1,
             (ONES, _, _) => one.cost() + 2,
@@ -157,5 +157,82 @@ pub(super) fn lower(e: &mut Emit<'_, '_>, lut: u8, operands: [Value; 3]) -> Valu
     match cheapest {
         Some(split) => split.emit(e, operands),
         None => operands[0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_codegen::ir::types::I32;
+    use cranelift_codegen::ir::{AbiParam, Function, Opcode, Signature, UserFuncName};
+    use cranelift_codegen::isa::CallConv;
+    use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+    /// How many operations a split becomes, constants aside: at least, where every complement of an operand of `and` is
+    /// part of the `and`, and at most.
+    fn operations(split: &Split) -> (u32, u32) {
+        let mut signature = Signature::new(CallConv::Fast);
+        signature.params = vec![AbiParam::new(I32); 3];
+        let mut function = Function::with_name_signature(UserFuncName::default(), signature);
+        let mut context = FunctionBuilderContext::new();
+        let mut b = FunctionBuilder::new(&mut function, &mut context);
+        let block = b.create_block();
+        b.append_block_params_for_function_params(block);
+        b.switch_to_block(block);
+        let operands = [0, 1, 2].map(|i| b.block_params(block)[i]);
+        split.emit(
+            &mut Emit {
+                b: &mut b,
+                address_bits: 64,
+            },
+            operands,
+        );
+        let opcode = |inst| b.func.dfg.insts[inst].opcode();
+        let complement = |value: Value| {
+            let inst = b.func.dfg.value_def(value).inst();
+            inst.is_some_and(|inst| opcode(inst) == Opcode::Bnot)
+        };
+        let (mut least, mut most) = (0, 0);
+        for inst in b.func.layout.block_insts(block) {
+            let args = b.func.dfg.inst_args(inst);
+            (least, most) = match opcode(inst) {
+                Opcode::Iconst => (least, most),
+                Opcode::Band if args.iter().any(|&v| complement(v)) => (least, most + 1),
+                _ => (least + 1, most + 1),
+            };
+        }
+        (least, most)
+    }
+
+    #[test]
+    fn the_cost_is_about_what_is_emitted() {
+        for lut in 0..=255 {
+            for pivot in 0..3 {
+                let split = Split::new(lut, pivot);
+                let (cost, (least, most)) = (split.cost(), operations(&split));
+                assert!(
+                    least <= cost && cost <= most,
+                    "{lut:#04x} by {pivot}: {cost}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_cheapest_split_is_taken() {
+        // a & b & c, a ^ b ^ c, a | b | c, majority, a ? b : c, and one of each operand alone.
+        for (lut, most) in [
+            (0x80, 2),
+            (0x96, 2),
+            (0xfe, 2),
+            (0xe8, 4),
+            (0xca, 3),
+            (0xf0, 0),
+            (0xcc, 0),
+            (0xaa, 0),
+        ] {
+            let costs = [0, 1, 2].map(|pivot| Split::new(lut, pivot).cost());
+            assert_eq!(costs.into_iter().min(), Some(most), "{lut:#04x}: {costs:?}");
+        }
     }
 }

@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let changed = text::of_bytes(&data[..size]).and_then(|t| mutate::mutate(t, max_size, seed));
-    match changed.filter(|text| seed % 16 != 0 && !text.is_empty()) {
+    match changed.filter(|text| !seed.is_multiple_of(16) && !text.is_empty()) {
         Some(text) => {
             data[..text.len()].copy_from_slice(text.as_bytes());
             text.len()

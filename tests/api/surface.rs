@@ -5,9 +5,9 @@ use ptxlift::diag::{Diagnostic, Diagnostics, Position, Severity, Source, Span};
 use ptxlift::error::{Internal, Missing, Unsupported};
 use ptxlift::{
     Address, AnyFunction, Arg, Buffer, ByValue, Cancel, CompileStats, Device, DeviceConfig, Dim,
-    Engine, EngineConfig, EngineKind, Error, Fault, FaultKind, Function, FunctionInfo, Instance,
-    Kernel, Launch, Module, Nearest, OptLevel, Parameter, Program, Report, Stage, Step, Usage,
-    Variable,
+    Engine, EngineConfig, EngineKind, Error, Fault, FaultKind, Function, FunctionInfo,
+    FunctionStats, Instance, Kernel, Launch, Module, Nearest, OptLevel, Parameter, ParseStats,
+    Program, Report, Stage, Step, Usage, Variable,
 };
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -34,6 +34,8 @@ fn handles_are_shared_between_threads() {
     handle::<EngineConfig>();
     handle::<DeviceConfig>();
     handle::<CompileStats>();
+    handle::<FunctionStats>();
+    handle::<ParseStats>();
     handle::<Report>();
     handle::<Parameter>();
     handle::<Diagnostics>();

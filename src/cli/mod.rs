@@ -212,7 +212,7 @@ fn refuse(error: &clap::Error, json: bool, mut out: Out) -> ExitCode {
     };
     err.text(format_args!("{said}"));
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && Path::new(word).exists()
+        && (Path::new(word).exists() || word.ends_with(".ptx") || word.ends_with(".toml"))
     {
         let hint = format!("a command comes first: `ptxlift run {word}`, `ptxlift check {word}`");
         warn(&mut err, "hint", &hint);

@@ -109,6 +109,17 @@
 //! code of it. `runtime` stands over both. [`diag`] and `machine` (faults, memory) lie at the bottom.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What is left of these in the library says why it never comes to that. Parsing, compiling, launches and calls make an
+// internal error of any panic all the same.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::unwrap_used
+    )
+)]
 
 mod check;
 #[cfg(feature = "cli")]

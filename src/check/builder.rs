@@ -606,8 +606,12 @@ impl Context for Builder<'_, '_> {
         Operand::Reg(dst)
     }
 
+    fn is_full(&self) -> bool {
+        self.checker.reports.is_full()
+    }
+
     fn near(&self, name: &str) -> Option<String> {
-        if self.checker.reports.is_full() {
+        if self.is_full() {
             return None;
         }
         let local = self.names.visible();

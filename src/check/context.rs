@@ -68,6 +68,8 @@ pub(crate) trait Context {
     fn emit(&mut self, kind: Kind);
     /// Appends an instruction that is not guarded, such as one that prepares an operand.
     fn emit_unguarded(&mut self, kind: Kind);
+    /// Whether there are so many errors that further ones are only counted.
+    fn is_full(&self) -> bool;
     /// Refuses something.
     fn report(&mut self, diagnostic: Diagnostic);
     /// Notes that the instruction being built is known and lacking; what and which family as in

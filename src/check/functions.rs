@@ -3,7 +3,7 @@
 
 use super::builder::Builder;
 use super::context::{DeclTy, Symbol};
-use super::decls::{self, Owner, Shape};
+use super::decls::{self, MAX_FRAME_BYTES, Owner, Shape};
 use super::directives;
 use super::module::{Checker, Global, Info, twice};
 use crate::diag::{Diagnostic, Span};
@@ -62,7 +62,30 @@ pub(super) fn signature(
         ));
         return None;
     }
+    for shapes in [&returns, &params] {
+        if let Some((shape, bytes)) = past_the_most(shapes) {
+            reports.push(Diagnostic::error(
+                shape.span,
+                format!(
+                    "with `{}` the parameters take {bytes} bytes, {MAX_FRAME_BYTES} are the most",
+                    shape.name
+                ),
+            ));
+            return None;
+        }
+    }
     Some(Rc::new(Signature { returns, params }))
+}
+
+/// The first of some parameters that does not fit, and where it ends.
+fn past_the_most(shapes: &[Shape]) -> Option<(&Shape, u64)> {
+    let mut end = 0u64;
+    shapes.iter().find_map(|shape| {
+        for ty in layouts(std::slice::from_ref(shape)) {
+            end = end.next_multiple_of(ty.align.into()) + u64::from(ty.size);
+        }
+        (end > MAX_FRAME_BYTES).then_some((shape, end))
+    })
 }
 
 /// How two signatures differ, if they do. Unless `same_types` is asked for, types may differ as those of what is passed

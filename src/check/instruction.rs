@@ -8,7 +8,7 @@ use super::operands::Resolver;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{Kind, Operand, Pure, PureOp, Reg, RegClass};
 use crate::isa::form::{Arg, At, Build, Choice, Complaint, Emit, Version};
-use crate::isa::{Refusal, Selection, select};
+use crate::isa::{Refusal, Selection, names, select};
 use crate::syntax::ast;
 use smallvec::SmallVec;
 
@@ -24,6 +24,11 @@ fn try_build(
     context: &mut dyn Context,
     instruction: &ast::Instruction<'_>,
 ) -> Result<(), Diagnostic> {
+    // To guess what was meant takes time, in vain if nobody is told.
+    if context.is_full() && names::find(instruction.mnemonic.text).is_none() {
+        let refusal = Refusal::Mnemonic(None);
+        return Err(refused(instruction, &refusal));
+    }
     let modifiers: Vec<&str> = instruction.modifiers.iter().map(|m| m.text).collect();
     let choices = match select(instruction.mnemonic.text, &modifiers) {
         Ok(Selection::Forms(choices)) => choices,

@@ -122,7 +122,13 @@ pub(crate) fn check(
     if cfg!(debug_assertions)
         && let Err(violation) = ir::verify::verify(&module)
     {
-        panic!("{violation}");
+        #[expect(
+            clippy::panic,
+            reason = "in debug builds, where callers make an internal error of it"
+        )]
+        {
+            panic!("{violation}");
+        }
     }
     Ok(module)
 }

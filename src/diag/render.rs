@@ -22,9 +22,8 @@ pub(super) fn render(source: &Source, list: &[Diagnostic], colour: bool) -> Stri
     let mut plain = String::new();
     let config = Config::default();
     let styles = Styles::default();
-    let mut columns = Columns::default();
     for diagnostic in list {
-        let (excerpt, shown) = excerpt(source, diagnostic, &mut columns);
+        let (excerpt, shown) = excerpt(source, diagnostic);
         let result = if colour {
             term::emit_to_write_style(
                 &mut StylesWriter::new(&mut out, &styles),
@@ -41,33 +40,6 @@ pub(super) fn render(source: &Source, list: &[Diagnostic], colour: bool) -> Stri
         String::from_utf8_lossy(out.as_slice()).into_owned()
     } else {
         plain
-    }
-}
-
-/// Finds columns in the order of the text without counting a long line again and again.
-#[derive(Default)]
-struct Columns {
-    line: u32,
-    offset: usize,
-    column: usize,
-}
-
-impl Columns {
-    /// The column of a byte offset in `line`, counted in characters from 1.
-    fn column(&mut self, source: &Source, line: u32, offset: usize) -> usize {
-        if self.line != line || self.offset > offset {
-            *self = Columns {
-                line,
-                offset: source.line_span(line).start as usize,
-                column: 1,
-            };
-        }
-        self.column += source
-            .text()
-            .get(self.offset..offset)
-            .map_or(0, |s| s.chars().count());
-        self.offset = offset;
-        self.column
     }
 }
 
@@ -92,7 +64,6 @@ struct Excerpt<'a> {
 fn excerpt<'a>(
     source: &'a Source,
     diagnostic: &Diagnostic,
-    columns: &mut Columns,
 ) -> (Excerpt<'a>, report::Diagnostic<()>) {
     let related = diagnostic
         .related
@@ -106,8 +77,7 @@ fn excerpt<'a>(
     .chain(related)
     .map(|(span, label, style)| (clamp(source, span), label, style))
     .collect();
-    let line = source.line(diagnostic.span.start);
-    let column = columns.column(source, line, places[0].0.start as usize);
+    let column = source.position(places[0].0.start).column as usize;
 
     let mut windows: Vec<(u32, Range<usize>)> = Vec::new();
     for &(span, ..) in &places {

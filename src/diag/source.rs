@@ -53,12 +53,23 @@ impl fmt::Display for Position {
     }
 }
 
+/// Characters are counted up to each so many bytes, so that columns are found quickly in the longest line.
+const STRIDE: usize = 4096;
+
 /// A text with the name it is known by (a path, or a placeholder such as `<input>`).
 pub struct Source {
     name: String,
     text: String,
     /// Offset of the first byte of each line.
     lines: Vec<u32>,
+    /// Characters in front of each multiple of [`STRIDE`] bytes.
+    characters: Vec<usize>,
+}
+
+/// How many characters begin in these bytes of a text.
+fn count(bytes: &[u8]) -> usize {
+    let continues = |b: u8| b & 0xc0 == 0x80;
+    bytes.iter().filter(|&&b| !continues(b)).count()
 }
 
 impl Source {
@@ -68,10 +79,17 @@ impl Source {
         let breaks = text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
         let starts = breaks.map_while(|(i, _)| u32::try_from(i + 1).ok());
         let lines = std::iter::once(0).chain(starts).collect();
+        let mut before = 0;
+        let mut characters = Vec::with_capacity(text.len() / STRIDE + 1);
+        for chunk in text.as_bytes().chunks(STRIDE) {
+            characters.push(before);
+            before += count(chunk);
+        }
         Source {
             name: name.into(),
             text,
             lines,
+            characters,
         }
     }
 
@@ -99,9 +117,21 @@ impl Source {
     pub fn position(&self, offset: u32) -> Position {
         let line = self.line(offset);
         let start = self.lines[line as usize - 1] as usize;
-        let end = (offset as usize).min(self.text.len());
-        let column = self.text.get(start..end).map_or(0, |s| s.chars().count()) as u32 + 1;
-        Position { line, column }
+        let column = self.characters_before(offset as usize) - self.characters_before(start);
+        Position {
+            line,
+            column: column as u32 + 1,
+        }
+    }
+
+    /// How many characters begin in front of a byte offset.
+    fn characters_before(&self, offset: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let offset = offset.min(bytes.len());
+        // Behind the last mark there are at most as many bytes as between two.
+        let mark = (offset / STRIDE).min(self.characters.len().saturating_sub(1));
+        let before = self.characters.get(mark).copied().unwrap_or(0);
+        before + count(bytes.get(mark * STRIDE..offset).unwrap_or(&[]))
     }
 
     /// The text of line `line` (from 1) without its end; empty past the last line.

@@ -1,5 +1,7 @@
 //! Runs all that is in a module, in both engines, and compares what they leave behind.
 
+#![expect(clippy::panic, reason = "fuzzers find bugs by panics")]
+
 use crate::error::Error;
 use crate::ir::Special;
 use crate::isa::special;

@@ -1,5 +1,7 @@
 //! What holds of every text. Each function panics where the library breaks a promise, and returns for any other input.
 
+#![expect(clippy::panic, reason = "fuzzers find bugs by panics")]
+
 use crate::diag::{Diagnostic, Diagnostics, Severity, Source, Span};
 use crate::error::Error;
 use crate::ir;

@@ -251,6 +251,10 @@ impl Lower<'_, '_> {
                 return self.emit().add_k(params, offset.into());
             }
             Slot::Param(i) => Home::Param(*i),
+            #[expect(
+                clippy::unreachable,
+                reason = "only what lies in memory is passed by pointer"
+            )]
             Slot::Value(_) | Slot::Sink => unreachable!("an argument by pointer without memory"),
         };
         self.home(home, 0).base

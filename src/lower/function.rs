@@ -333,6 +333,10 @@ impl<'a, 'f> Lower<'a, 'f> {
             Kind::Store(store) => self.store(inst, store),
             Kind::Call(call) => self.guarded(inst, |l| l.call(inst, call)),
             Kind::Hint { .. } => {}
+            #[expect(
+                clippy::unreachable,
+                reason = "functions that contain one are absent before they are lowered"
+            )]
             Kind::Unsupported => unreachable!("an unsupported instruction in a plan"),
         }
     }
@@ -739,6 +743,10 @@ impl<'a, 'f> Lower<'a, 'f> {
     pub(super) fn slot(&mut self, home: Home) -> StackSlot {
         match self.slots.get(&home) {
             Some(&slot) => slot,
+            #[expect(
+                clippy::unreachable,
+                reason = "`begin_slots` has made one for each that is no name"
+            )]
             None => unreachable!("{home:?} has no memory"),
         }
     }

@@ -19,6 +19,10 @@ pub fn with_stack<T, F: FnOnce() -> T>(wanted: usize, size: usize, f: F) -> Resu
         (Ok(Some(value)), _) => Ok(value),
         (_, Some(f)) => Err(f),
         (Err(panic), None) => resume_unwind(panic),
+        #[expect(
+            clippy::unreachable,
+            reason = "what waited was taken to be run, and has given a value"
+        )]
         (Ok(None), None) => unreachable!("taken once"),
     }
 }

@@ -42,14 +42,19 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         if let Some(file) = &args.unsafe_clif {
             return clif::run(file, &job, &module, &engine, &cancel, out);
         }
-        let prepared = match Prepared::new(&module, &job.spec, &engine) {
-            // What a description says wrongly is the file's fault, not the command line's.
-            Err(error @ Error::Usage(_)) if job.description.is_some() => {
-                return Err(Failure::Input(format!("{}: {error}", args.file.display())));
+        // What a description says wrongly is the file's fault, not the command line's.
+        let whose = |failure| match failure {
+            Failure::Library(error @ Error::Usage(_)) if job.description.is_some() => {
+                Failure::Input(format!("{}: {error}", args.file.display()))
             }
-            prepared => prepared?.cancel(&cancel),
+            other => other,
         };
-        wrong |= !args.launch(&job, &input.name, &prepared, &cancel, out)?;
+        let prepared = Prepared::new(&module, &job.spec, &engine)
+            .map_err(|error| whose(error.into()))?
+            .cancel(&cancel);
+        wrong |= !args
+            .launch(&job, &input.name, &prepared, &cancel, out)
+            .map_err(whose)?;
     }
     if wrong {
         return Err(Failure::Said(1));

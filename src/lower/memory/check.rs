@@ -328,6 +328,10 @@ impl Lower<'_, '_> {
             Space::Local => (None, Field::LOCAL, true),
             Space::Const => (Some(Field::CONSTANTS_LEN), Field::CONSTANTS, false),
             Space::Param => (Some(Field::PARAMS_LEN), Field::PARAMS, false),
+            #[expect(
+                clippy::unreachable,
+                reason = "callers have told the windows from the rest"
+            )]
             Space::Generic | Space::Global => unreachable!("not a window"),
         };
         let len = if write && !writable {

@@ -8,7 +8,7 @@ use super::types::TyKind;
 use super::words::{MAYBE_SAT, ONLY_S32, SAT, from_ty, ty};
 use crate::ir::convert::{Op, PackTy};
 use crate::ir::memory::{AddressOf, Space};
-use crate::ir::{Kind, Operand, Pure, PureOp, Reg, RegClass};
+use crate::ir::{IntTy, Kind, Operand, Pure, PureOp, Reg, RegClass};
 use smallvec::smallvec;
 
 const FROM: TypeOf = TypeOf::Slot(SlotName::FromType);
@@ -298,7 +298,11 @@ fn mov(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Comp
             unpack(out, lows, *low, RegClass::B64);
             unpack(out, highs, *high, RegClass::B64);
         }
-        (Arg::Vector(elements), Arg::Src(value, class)) => unpack(out, elements, *value, *class),
+        (Arg::Vector(elements), Arg::Src(value, class)) => {
+            let whole = whole_class(choice)?;
+            let value = widened(out, *value, *class, whole);
+            unpack(out, elements, value, whole);
+        }
         (Arg::Vector(elements), Arg::Special(special)) => {
             let class = choice.class(SlotName::Type)?;
             let whole = out.fresh(class);
@@ -309,7 +313,7 @@ fn mov(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Comp
             unpack(out, elements, Operand::Reg(whole), class);
         }
         (Arg::Vector(elements), Arg::AddressOf(_) | Arg::Function(_)) => {
-            let class = out.address_class();
+            let class = whole_class(choice)?;
             let whole = out.fresh(class);
             out.prepare(address(whole, from)?);
             unpack(out, elements, Operand::Reg(whole), class);
@@ -317,6 +321,30 @@ fn mov(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Comp
         _ => return Err(unexpected()),
     }
     Ok(())
+}
+
+/// What is unpacked into elements: the type of the `mov`, of which registers hold at most 64 bits.
+fn whole_class(choice: &Choice<'_>) -> Result<RegClass, Complaint> {
+    Ok(choice.ty(SlotName::Type)?.class().unwrap_or(RegClass::B64))
+}
+
+/// An address of 32 bits, zero-extended where more are moved.
+fn widened(out: &mut dyn Emit, value: Operand, from: RegClass, to: RegClass) -> Operand {
+    if from != RegClass::B32 || to != RegClass::B64 || matches!(value, Operand::Imm(_)) {
+        return value;
+    }
+    let dst = out.fresh(to);
+    out.prepare(pure(
+        PureOp::Convert(Op::Cvt {
+            from: IntTy::U32,
+            to: IntTy::U32,
+            sat: false,
+            dst: to,
+        }),
+        dst,
+        &[value],
+    ));
+    Operand::Reg(dst)
 }
 
 /// The address of a variable or function into `dst`.
@@ -379,6 +407,9 @@ fn unpack(out: &mut dyn Emit, elements: &[Arg], value: Operand, src: RegClass) {
         };
         if elements.len() == 1 {
             out.emit(copy(*elem, *dst, value));
+        } else if index as u32 * elem.bits() >= src.bits() {
+            // Of 128 bits an address fills 64.
+            out.emit(copy(*elem, *dst, Operand::Imm(0)));
         } else {
             out.emit(pure(
                 PureOp::Convert(Op::Extract {

@@ -22,16 +22,16 @@ use std::sync::Arc;
 /// #     .target sm_80
 /// #     .address_size 64
 /// #     .global .u32 table[2];
-/// #     .entry k() { ret; }
+/// #     .entry scale() { ret; }
 /// #     .func (.reg .u32 d) f(.reg .u32 a) { not.b32 d, a; ret; }
 /// # ")?;
 /// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
 /// let instance = ptxlift::Engine::default().compile(&module)?.instantiate(&device)?;
-/// let kernel = instance.kernel("k")?;
+/// let kernel = instance.kernel("scale")?;
 /// let function = instance.function::<(u32,), u32>("f")?;
 /// let variable = instance.global("table")?;
-/// let error = instance.kernel("kk").unwrap_err();
-/// assert!(error.to_string().contains("did you mean `k`?"));
+/// let error = instance.kernel("scal").unwrap_err();
+/// assert!(error.to_string().contains("did you mean `scale`?"));
 /// # drop((kernel, function, variable));
 /// # Ok::<(), ptxlift::Error>(())
 /// ```

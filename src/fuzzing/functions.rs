@@ -192,6 +192,9 @@ fn common_regions(body: &mut Body<'_, '_>, window_bits: u32) {
     body.regions = regions;
 }
 
+/// Where the copies of a thread's local and shared memory begin in its output.
+const WINDOWS: usize = OUTPUT - 2 * REGION;
+
 /// Gives the general registers values: edges, words of the input where there is a pointer to it, the thread's index.
 fn initialise(body: &mut Body<'_, '_>, input: Option<&str>) {
     for register in body.regs.clone() {
@@ -282,6 +285,7 @@ pub(super) fn kernel(body: &mut Body<'_, '_>, name: String, scalars: &[Type]) ->
     };
     main_part(body, statements);
     store_registers(body);
+    store_windows(body);
     body.emit("ret", &[]);
     Function {
         name,
@@ -337,7 +341,7 @@ fn store_registers(body: &mut Body<'_, '_>) {
     for register in body.regs.clone() {
         let at = format!("[%a7+{offset}]");
         let name = register.name.as_str();
-        if offset + 16 > OUTPUT || body.choices.chance(10) {
+        if offset + 32 > WINDOWS || body.choices.chance(10) {
             continue;
         }
         match register.bits {
@@ -352,6 +356,22 @@ fn store_registers(body: &mut Body<'_, '_>) {
             bits => body.emit(&format!("st.global.b{bits}"), &[&at, name]),
         }
         offset += (register.bits as usize).div_ceil(64) * 8;
+    }
+}
+
+/// Copies the thread's local memory and its part of shared memory to the end of its output.
+fn store_windows(body: &mut Body<'_, '_>) {
+    let mut to = WINDOWS;
+    for (space, base) in [("local", "%w1"), ("shared", "%w0")] {
+        for from in (0..REGION).step_by(16) {
+            let (from, at) = (format!("[{base}+{from}]"), format!("[%a7+{to}]"));
+            body.emit(
+                &format!("ld.{space}.v4.u32"),
+                &["{%t0, %t1, %t2, %t3}", &from],
+            );
+            body.emit("st.global.v4.u32", &[&at, "{%t0, %t1, %t2, %t3}"]);
+            to += 16;
+        }
     }
 }
 

@@ -13,8 +13,9 @@ use crate::testing::launch::{Arg, ArgValue, LaunchSpec};
 
 /// Bytes of the buffer that programs read.
 pub(super) const INPUT: usize = 128;
-/// Bytes of each thread's part of the buffer that programs write: first a region for anything, then the registers.
-pub(super) const OUTPUT: usize = 512;
+/// Bytes of each thread's part of the buffer that programs write: first a region for anything, then the registers, then
+/// what its local and shared memory hold.
+pub(super) const OUTPUT: usize = 640;
 /// Rows that a program has more of than of others.
 const FOCUS: usize = 16;
 /// What a function takes and gives. Before the listed parameters come the fuel and a generic pointer to a region.

@@ -95,6 +95,9 @@ const EDGES: &[u64] = &[
     0x0123_4567_89ab_cdef,
 ];
 
+/// Counts of bits around the widths of registers.
+const COUNTS: &[u64] = &[0, 1, 7, 8, 16, 31, 32, 33, 63, 64, 65, 255];
+
 /// The low bits of a value.
 pub(super) fn cut(value: u64, bits: u32) -> u64 {
     if bits >= 64 {
@@ -265,9 +268,9 @@ impl Body<'_, '_> {
             OperandKind::RegSrc => self.reg(ty, Fit::Exact, false, true),
             OperandKind::Count(most) => {
                 if self.choices.chance(40) {
-                    let value = match self.value(64) {
-                        small if small <= most => small,
-                        large => large % (most + 1),
+                    let value = match self.choices.below(2) {
+                        0 => (*self.choices.pick(COUNTS)).min(most),
+                        _ => self.value(8).min(most),
                     };
                     let class = ty.class()?;
                     return Some((value.to_string(), Arg::Src(Operand::Imm(value), class)));

@@ -104,7 +104,12 @@ impl Body<'_, '_> {
         if fits.is_empty() {
             return None;
         }
-        let region = self.choices.pick(&fits).clone();
+        let mut region = self.choices.pick(&fits).clone();
+        // There is one place where nobody may store.
+        if wild && wanted.store && self.choices.chance(30) {
+            let closed = fits.iter().find(|region| !region.writes);
+            region = closed.cloned().unwrap_or(region);
+        }
         match &region.way {
             Way::Register(base) => Some(self.by_register(base, &region, &wanted, wild)),
             Way::Name { name, element } => self.by_name(name, *element, &region, &wanted, wild),

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use console::Term;
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -211,7 +212,27 @@ pub(super) fn warn(err: &mut Out, word: &str, message: &str) {
         _ => Style::Bad,
     };
     let word = err.paint(style, word);
-    err.text(format_args!("{word}: {message}\n"));
+    err.text(format_args!("{word}: {}\n", shortened(message)));
+}
+
+/// Most bytes of a message that are shown from its beginning and from its end.
+const SHOWN: (usize, usize) = (4096, 1024);
+
+/// A message without its middle where what it quotes is very long.
+fn shortened(message: &str) -> Cow<'_, str> {
+    let (first, last) = SHOWN;
+    if message.len() <= 2 * (first + last) {
+        return message.into();
+    }
+    let head = message.floor_char_boundary(first);
+    let tail = message.ceil_char_boundary(message.len() - last);
+    let left_out = tail - head;
+    format!(
+        "{} [{left_out} bytes left out] {}",
+        &message[..head],
+        &message[tail..]
+    )
+    .into()
 }
 
 /// Breaks a line that is longer than `width`, at spaces and between the alternatives of a form (`.a|.b`, `{.c}`);
@@ -328,5 +349,16 @@ mod tests {
         assert_eq!(said("ptxlift check --color always a.ptx"), ColorArg::Always);
         assert_eq!(said("ptxlift check --color"), ColorArg::Auto);
         assert_eq!(said("ptxlift check -- --color=never"), ColorArg::Auto);
+    }
+
+    #[test]
+    fn the_middle_of_a_very_long_message_is_left_out() {
+        assert_eq!(shortened("no such file"), "no such file");
+        // Two bytes a letter, begun at an odd byte: cut between letters.
+        let long = format!("a{}", "é".repeat(100_000));
+        let shown = shortened(&long);
+        assert!(shown.len() < 6000, "{} bytes", shown.len());
+        assert!(shown.starts_with("aéé") && shown.ends_with("éé"));
+        assert!(shown.contains(" bytes left out] "));
     }
 }

@@ -3,7 +3,6 @@
 #![expect(clippy::panic, reason = "fuzzers find bugs by panics")]
 
 use crate::error::Error;
-use crate::ir::Special;
 use crate::isa::special;
 use crate::machine::FaultKind;
 use crate::runtime::{
@@ -93,21 +92,10 @@ pub fn run(module: &Module) -> Tally {
 
 /// What runs one after the other finds another time on the clock.
 fn reads_clock(module: &Module) -> bool {
-    let is_clock = |special: Special| {
-        matches!(
-            special,
-            Special::Clock
-                | Special::ClockHi
-                | Special::Clock64
-                | Special::Globaltimer
-                | Special::GlobaltimerLo
-                | Special::GlobaltimerHi
-        )
-    };
     let text = module.source().text();
     special::SPECIALS
         .iter()
-        .any(|s| is_clock(s.special) && text.contains(s.name))
+        .any(|s| s.special.tells_time() && text.contains(s.name))
 }
 
 /// What came, unless it is unsupported or out of range.

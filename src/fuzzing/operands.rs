@@ -5,7 +5,7 @@ use super::choices::Choices;
 use super::rows::Target;
 use crate::ir::memory::{AddressOf, Var};
 use crate::ir::video::Selector;
-use crate::ir::{FuncId, Operand, Reg, RegClass, Special};
+use crate::ir::{FuncId, Operand, Reg, RegClass};
 use crate::isa::form::{Arg, Choice, OperandKind, Param, SlotName};
 use crate::isa::special::{self, SPECIALS, SpecialName};
 use crate::isa::types::{Ty, TyKind};
@@ -576,7 +576,7 @@ impl Body<'_, '_> {
         let target = self.module.target;
         let list: Vec<&SpecialName> = SPECIALS
             .iter()
-            .filter(|s| readable(s, ty, wider, &target) && !tells_time(s.special))
+            .filter(|s| readable(s, ty, wider, &target) && !s.special.tells_time())
             .collect();
         if list.is_empty() {
             return None;
@@ -606,19 +606,6 @@ fn readable(special: &SpecialName, ty: Ty, wider: bool, target: &Target) -> bool
         || (wider && ty.bits < special.bits)
         || (special.narrow && ty.bits >= 16 && ty.bits < special.bits);
     kind && width && target.has(special.since, special.target)
-}
-
-/// Whether two reads of it differ.
-fn tells_time(special: Special) -> bool {
-    matches!(
-        special,
-        Special::Clock
-            | Special::ClockHi
-            | Special::Clock64
-            | Special::Globaltimer
-            | Special::GlobaltimerLo
-            | Special::GlobaltimerHi
-    )
 }
 
 /// The number of elements that `.vN` says; 1 without it.

@@ -79,6 +79,19 @@ pub enum Special {
 }
 
 impl Special {
+    /// Whether it is a clock: two reads of it differ.
+    pub fn tells_time(self) -> bool {
+        matches!(
+            self,
+            Special::Clock
+                | Special::ClockHi
+                | Special::Clock64
+                | Special::Globaltimer
+                | Special::GlobaltimerLo
+                | Special::GlobaltimerHi
+        )
+    }
+
     /// Whether every thread of a CTA reads the same.
     pub fn is_uniform(self) -> bool {
         match self {

@@ -76,6 +76,14 @@ pub enum Op {
 }
 
 impl Op {
+    /// 32 bits zero-extended to 64.
+    pub const WIDEN: Op = Op::Cvt {
+        from: IntTy::U32,
+        to: IntTy::U32,
+        sat: false,
+        dst: RegClass::B64,
+    };
+
     /// Classes of sources and destinations.
     pub fn signature(self) -> Signature {
         use RegClass::{B32, Pred};

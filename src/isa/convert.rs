@@ -8,7 +8,7 @@ use super::types::TyKind;
 use super::words::{MAYBE_SAT, ONLY_S32, SAT, from_ty, ty};
 use crate::ir::convert::{Op, PackTy};
 use crate::ir::memory::{AddressOf, Space};
-use crate::ir::{IntTy, Kind, Operand, Pure, PureOp, Reg, RegClass};
+use crate::ir::{Kind, Operand, Pure, PureOp, Reg, RegClass};
 use smallvec::smallvec;
 
 const FROM: TypeOf = TypeOf::Slot(SlotName::FromType);
@@ -334,16 +334,7 @@ fn widened(out: &mut dyn Emit, value: Operand, from: RegClass, to: RegClass) -> 
         return value;
     }
     let dst = out.fresh(to);
-    out.prepare(pure(
-        PureOp::Convert(Op::Cvt {
-            from: IntTy::U32,
-            to: IntTy::U32,
-            sat: false,
-            dst: to,
-        }),
-        dst,
-        &[value],
-    ));
+    out.prepare(pure(PureOp::Convert(Op::WIDEN), dst, &[value]));
     Operand::Reg(dst)
 }
 

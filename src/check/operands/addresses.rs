@@ -237,16 +237,7 @@ impl Resolver<'_, '_> {
             return word;
         }
         let dst = self.context.fresh(RegClass::B64);
-        self.pure(
-            PureOp::Convert(ConvertOp::Cvt {
-                from: IntTy::U32,
-                to: IntTy::U32,
-                sat: false,
-                dst: RegClass::B64,
-            }),
-            dst,
-            &[Value::Reg(word)],
-        );
+        self.pure(PureOp::Convert(ConvertOp::WIDEN), dst, &[Value::Reg(word)]);
         dst
     }
 

@@ -407,6 +407,11 @@ impl<'c, 's> Builder<'c, 's> {
             Kind::Pure(_)
             | Kind::Special { .. }
             | Kind::Call(_)
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }
@@ -433,6 +438,11 @@ impl<'c, 's> Builder<'c, 's> {
             | Kind::FunctionAddress { .. }
             | Kind::Special { .. }
             | Kind::Call(_)
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => return,
         };

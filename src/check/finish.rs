@@ -126,6 +126,11 @@ pub(super) fn aliases(checker: &mut Checker<'_>) {
                 | Kind::Store(_)
                 | Kind::AddressOf(_)
                 | Kind::Special { .. }
+                | Kind::Meet(_)
+                | Kind::Atomic(_)
+                | Kind::Fence(_)
+                | Kind::Mbarrier(_)
+                | Kind::Copy(_)
                 | Kind::Hint { .. }
                 | Kind::Unsupported => {}
             }
@@ -306,6 +311,11 @@ fn rename(inst: &mut Inst, copies: &FxHashMap<Var, u32>, taken: &mut Option<Reg>
         | Kind::FunctionAddress { .. }
         | Kind::Special { .. }
         | Kind::Call(_)
+        | Kind::Meet(_)
+        | Kind::Atomic(_)
+        | Kind::Fence(_)
+        | Kind::Mbarrier(_)
+        | Kind::Copy(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => {}
     }

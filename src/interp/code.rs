@@ -337,7 +337,12 @@ impl Decoder<'_> {
                 results: call.results.iter().map(|slot| self.slot(*slot)).collect(),
             })),
             Kind::Hint { .. } => What::Nothing,
-            Kind::Unsupported => What::Unsupported,
+            Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
+            | Kind::Unsupported => What::Unsupported,
         };
         Step {
             guard: inst.guard,

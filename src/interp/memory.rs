@@ -158,6 +158,11 @@ pub(super) fn parameter(function: &Function, inst: &Inst, wrong: &Wrong) -> Opti
         | Kind::FunctionAddress { .. }
         | Kind::Special { .. }
         | Kind::Call(_)
+        | Kind::Meet(_)
+        | Kind::Atomic(_)
+        | Kind::Fence(_)
+        | Kind::Mbarrier(_)
+        | Kind::Copy(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => return None,
     };

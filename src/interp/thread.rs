@@ -555,6 +555,11 @@ fn indirect_type<'f>(code: &Code, caller: &'f Function, step: usize) -> Option<&
         | Kind::AddressOf(_)
         | Kind::FunctionAddress { .. }
         | Kind::Special { .. }
+        | Kind::Meet(_)
+        | Kind::Atomic(_)
+        | Kind::Fence(_)
+        | Kind::Mbarrier(_)
+        | Kind::Copy(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => None,
     }

@@ -2,6 +2,7 @@
 
 use super::control::{Call, Callee, Slot};
 use super::memory::{Address, AddressOf, Base, Load, Store};
+use super::sync::{Atomic, Copy, Fence, Mbarrier, Meet};
 use super::{FuncId, Operand, Reg, RegClass, Special};
 use super::{bits, compare, convert, extended, integer, video};
 use crate::diag::Span;
@@ -58,6 +59,16 @@ pub enum Kind {
     },
     /// `call`
     Call(Call),
+    /// A barrier or warp operation.
+    Meet(Meet),
+    /// `atom`, `red`
+    Atomic(Atomic),
+    /// `fence`, `membar`
+    Fence(Fence),
+    /// `mbarrier`
+    Mbarrier(Mbarrier),
+    /// Asynchronous copies and reductions.
+    Copy(Box<Copy>),
     /// Something without effect on a CPU: `prefetch`, `discard`, `pmevent`, `nanosleep` and so on.
     Hint {
         /// The mnemonic, for dumps.
@@ -150,7 +161,14 @@ impl Inst {
             | Kind::FunctionAddress { dst, .. }
             | Kind::Special { dst, .. } => f(*dst),
             Kind::Call(c) => c.results.iter().filter_map(slot_reg).for_each(f),
-            Kind::Store(_) | Kind::Hint { .. } | Kind::Unsupported => {}
+            Kind::Meet(m) => m.dsts.iter().flatten().copied().for_each(f),
+            Kind::Atomic(a) => a.dsts.iter().flatten().copied().for_each(f),
+            Kind::Mbarrier(m) => m.dst.into_iter().for_each(f),
+            Kind::Store(_)
+            | Kind::Fence(_)
+            | Kind::Copy(_)
+            | Kind::Hint { .. }
+            | Kind::Unsupported => {}
         }
     }
 
@@ -177,7 +195,27 @@ impl Inst {
                 }
                 c.args.iter().filter_map(slot_reg).for_each(f);
             }
-            Kind::AddressOf(_)
+            Kind::Meet(m) => m.srcs.iter().filter_map(|s| s.reg()).for_each(f),
+            Kind::Atomic(a) => {
+                address_reg(&a.addr).into_iter().for_each(&mut f);
+                a.srcs.iter().filter_map(|s| s.reg()).for_each(f);
+            }
+            Kind::Mbarrier(m) => {
+                address_reg(&m.addr).into_iter().for_each(&mut f);
+                m.srcs.iter().filter_map(|s| s.reg()).for_each(f);
+            }
+            Kind::Copy(c) => {
+                let addresses = [Some(&c.to), Some(&c.from), c.mbarrier.as_ref()];
+                let bases = addresses.into_iter().flatten();
+                bases
+                    .filter_map(|(_, addr)| address_reg(addr))
+                    .for_each(&mut f);
+                let operands = [Some(c.bytes), c.read, c.ignore];
+                let operands = operands.into_iter().flatten();
+                operands.filter_map(|o| o.reg()).for_each(f);
+            }
+            Kind::Fence(_)
+            | Kind::AddressOf(_)
             | Kind::FunctionAddress { .. }
             | Kind::Special { .. }
             | Kind::Hint { .. }
@@ -203,6 +241,18 @@ impl Inst {
                 writes: true,
                 faults: true,
                 calls: true,
+            },
+            // Others may have changed memory when the thread goes on, and may see what it wrote.
+            Kind::Meet(_) | Kind::Atomic(_) | Kind::Mbarrier(_) | Kind::Copy(_) => Effects {
+                reads: true,
+                writes: true,
+                faults: true,
+                ..Effects::default()
+            },
+            Kind::Fence(_) => Effects {
+                reads: true,
+                writes: true,
+                ..Effects::default()
             },
             Kind::Pure(_)
             | Kind::AddressOf(_)

@@ -67,6 +67,7 @@ pub enum Order {
     Relaxed,
     Acquire,
     Release,
+    AcquireRelease,
 }
 
 /// `ld`, `ldu`, `ld.global.nc`. Elements lie side by side from the address on.

@@ -39,6 +39,7 @@ pub mod memory;
 mod module;
 mod print;
 mod special;
+pub mod sync;
 mod types;
 pub mod verify;
 pub mod video;

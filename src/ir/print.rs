@@ -2,6 +2,7 @@
 
 use super::control::{Call, Callee, Slot, Terminator};
 use super::memory::{Address, Base, Load, Order, Space, Store, Var};
+use super::sync::{Atomic, Copy, Mbarrier};
 use super::{
     Block, Function, FunctionKind, Inst, Kind, Module, Operand, ParamKind, PureOp, Reg,
     RelocationTarget, Variable,
@@ -330,6 +331,16 @@ impl Printer<'_> {
             ),
             Kind::Special { dst, special } => writeln!(f, "{} = {special:?}", self.reg(*dst)),
             Kind::Call(call) => self.call(f, call),
+            Kind::Meet(meet) => {
+                if !meet.dsts.is_empty() {
+                    write!(f, "{} = ", self.dsts(&meet.dsts))?;
+                }
+                writeln!(f, "{:?} {}", meet.op, self.operands(&meet.srcs))
+            }
+            Kind::Atomic(atomic) => self.atomic(f, atomic),
+            Kind::Fence(fence) => writeln!(f, "fence {fence:?}"),
+            Kind::Mbarrier(mbarrier) => self.mbarrier(f, mbarrier),
+            Kind::Copy(copy) => self.copy(f, copy),
             Kind::Hint { name } => writeln!(f, "{name}"),
             Kind::Unsupported => writeln!(f, "unsupported"),
         }
@@ -361,6 +372,60 @@ impl Printer<'_> {
             store.align,
             order(store.order),
         )
+    }
+
+    fn atomic(&self, f: &mut fmt::Formatter<'_>, atomic: &Atomic) -> fmt::Result {
+        if !atomic.dsts.is_empty() {
+            write!(f, "{} = ", self.dsts(&atomic.dsts))?;
+        }
+        writeln!(
+            f,
+            "atomic {:?}.{}.b{} {}, {}{}",
+            atomic.op,
+            space(atomic.space),
+            u32::from(atomic.bytes) * 8,
+            self.address(&atomic.addr),
+            self.operands(&atomic.srcs),
+            order(atomic.order),
+        )
+    }
+
+    fn mbarrier(&self, f: &mut fmt::Formatter<'_>, mbarrier: &Mbarrier) -> fmt::Result {
+        if let Some(dst) = mbarrier.dst {
+            write!(f, "{} = ", self.reg(dst))?;
+        }
+        let address = self.address(&mbarrier.addr);
+        write!(
+            f,
+            "mbarrier {:?}.{} {address}",
+            mbarrier.op,
+            space(mbarrier.space)
+        )?;
+        for src in &mbarrier.srcs {
+            write!(f, ", {}", self.operand(*src))?;
+        }
+        writeln!(f)
+    }
+
+    fn copy(&self, f: &mut fmt::Formatter<'_>, copy: &Copy) -> fmt::Result {
+        let place =
+            |(of, address): &(Space, Address)| format!("{} {}", space(*of), self.address(address));
+        write!(f, "copy")?;
+        if let Some((op, ty)) = copy.reduce {
+            write!(f, " {op:?}.{ty}")?;
+        }
+        let bytes = self.operand(copy.bytes);
+        write!(f, " {}, {}, {bytes}", place(&copy.to), place(&copy.from))?;
+        if let Some(read) = copy.read {
+            write!(f, ", read {}", self.operand(read))?;
+        }
+        if let Some(ignore) = copy.ignore {
+            write!(f, ", ignore {}", self.operand(ignore))?;
+        }
+        if let Some(mbarrier) = &copy.mbarrier {
+            write!(f, ", mbarrier {}", place(mbarrier))?;
+        }
+        writeln!(f, ", align {}", copy.align)
     }
 
     fn call(&self, f: &mut fmt::Formatter<'_>, call: &Call) -> fmt::Result {
@@ -399,5 +464,6 @@ fn order(order: Order) -> &'static str {
         Order::Relaxed => ", relaxed",
         Order::Acquire => ", acquire",
         Order::Release => ", release",
+        Order::AcquireRelease => ", acquire and release",
     }
 }

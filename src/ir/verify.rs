@@ -2,6 +2,7 @@
 
 use super::control::{Call, Callee, ParamTy, Slot, Terminator};
 use super::memory::{Address, Base, Space, Var};
+use super::sync::{Atomic, AtomicOp};
 use super::{
     Block, Function, FunctionKind, Inst, Kind, Module, Operand, ParamKind, Reg, RegClass,
     RelocationTarget, StackVar, Variable,
@@ -329,7 +330,35 @@ impl Check<'_> {
             }
             Kind::Special { dst, .. } => self.class(*dst).map(drop),
             Kind::Call(call) => self.call(call),
-            Kind::Hint { .. } => Ok(()),
+            Kind::Meet(meet) => {
+                let signature = meet.op.signature();
+                let counts = (meet.srcs.len(), meet.dsts.len());
+                let wanted = (signature.srcs.len(), signature.dsts.len());
+                require(counts == wanted, || {
+                    format!("{:?}: {counts:?} operands, {wanted:?} are wanted", meet.op)
+                })?;
+                for (&src, &class) in meet.srcs.iter().zip(&signature.srcs) {
+                    self.at_least(src, class)?;
+                }
+                for (dst, &class) in meet.dsts.iter().zip(&signature.dsts) {
+                    if let Some(dst) = *dst {
+                        self.exactly(dst, class)?;
+                    }
+                }
+                Ok(())
+            }
+            Kind::Atomic(atomic) => self.atomic(atomic),
+            Kind::Mbarrier(mbarrier) => self.place(mbarrier.space, &mbarrier.addr),
+            Kind::Copy(copy) => {
+                for (space, address) in [Some(&copy.to), Some(&copy.from), copy.mbarrier.as_ref()]
+                    .into_iter()
+                    .flatten()
+                {
+                    self.place(*space, address)?;
+                }
+                Ok(())
+            }
+            Kind::Fence(_) | Kind::Hint { .. } => Ok(()),
             Kind::Unsupported => require(!self.function.unsupported.is_empty(), || {
                 "an unsupported instruction that is not listed".to_string()
             }),
@@ -357,6 +386,36 @@ impl Check<'_> {
         require(align.is_power_of_two() && align >= bytes, || {
             format!("alignment {align}")
         })?;
+        self.place(space, address)
+    }
+
+    /// Elements of 16 bytes have two halves.
+    fn atomic(&self, atomic: &Atomic) -> Rule {
+        let (element, halves) = match atomic.bytes {
+            16 => (8, 2),
+            bytes => (bytes, 1),
+        };
+        require(matches!(atomic.bytes, 2 | 4 | 8 | 16), || {
+            format!("an atomic of {} bytes", atomic.bytes)
+        })?;
+        let operands = if atomic.op == AtomicOp::Cas { 2 } else { 1 };
+        require(atomic.srcs.len() == operands * halves, || {
+            format!("{} sources of {:?}", atomic.srcs.len(), atomic.op)
+        })?;
+        require(
+            atomic.dsts.is_empty() || atomic.dsts.len() == halves,
+            || format!("{} destinations of {:?}", atomic.dsts.len(), atomic.op),
+        )?;
+        for &src in &atomic.srcs {
+            self.element(src, element)?;
+        }
+        for &dst in atomic.dsts.iter().flatten() {
+            self.element(Operand::Reg(dst), element)?;
+        }
+        self.place(atomic.space, &atomic.addr)
+    }
+
+    fn place(&self, space: Space, address: &Address) -> Rule {
         match address.base {
             Base::Reg(reg) => self.address_register(reg),
             Base::Var(var) => {

@@ -342,6 +342,11 @@ fn simple(module: &Module, plan: &ModulePlan, frames: &[usize]) -> Vec<bool> {
         | Kind::AddressOf(_)
         | Kind::FunctionAddress { .. }
         | Kind::Special { .. }
+        | Kind::Meet(_)
+        | Kind::Atomic(_)
+        | Kind::Fence(_)
+        | Kind::Mbarrier(_)
+        | Kind::Copy(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => None,
     };

@@ -337,7 +337,12 @@ impl<'a, 'f> Lower<'a, 'f> {
                 clippy::unreachable,
                 reason = "functions that contain one are absent before they are lowered"
             )]
-            Kind::Unsupported => unreachable!("an unsupported instruction in a plan"),
+            Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
+            | Kind::Unsupported => unreachable!("an unsupported instruction in a plan"),
         }
     }
 

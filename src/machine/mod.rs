@@ -23,6 +23,7 @@ mod clock;
 mod fault;
 mod launch;
 pub mod memory;
+pub mod schedule;
 mod stack;
 
 pub use clock::nanoseconds;

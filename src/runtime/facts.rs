@@ -93,6 +93,11 @@ impl Facts {
             Kind::Pure(_)
             | Kind::AddressOf(_)
             | Kind::Special { .. }
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }

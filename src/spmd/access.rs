@@ -78,6 +78,11 @@ impl Reach {
             | Kind::FunctionAddress { .. }
             | Kind::Special { .. }
             | Kind::Call(_)
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => None,
         }

@@ -92,6 +92,23 @@ pub fn refuse(function: &Function) -> Option<Absent> {
     if !function.defined || function.blocks.is_empty() {
         return Some(Absent::Undefined);
     }
+    let lacks = |kind: &Kind| match kind {
+        Kind::Meet(_) | Kind::Atomic(_) | Kind::Fence(_) | Kind::Mbarrier(_) | Kind::Copy(_) => {
+            true
+        }
+        Kind::Pure(_)
+        | Kind::Load(_)
+        | Kind::Store(_)
+        | Kind::AddressOf(_)
+        | Kind::FunctionAddress { .. }
+        | Kind::Special { .. }
+        | Kind::Call(_)
+        | Kind::Hint { .. }
+        | Kind::Unsupported => false,
+    };
+    if (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| lacks(&i.kind)) {
+        return Some(Absent::Unsupported);
+    }
     let instructions = function
         .blocks
         .iter()
@@ -133,8 +150,10 @@ pub(super) fn weight(function: &Function) -> u64 {
         Kind::AddressOf(_)
         | Kind::FunctionAddress { .. }
         | Kind::Special { .. }
+        | Kind::Fence(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => 2,
+        Kind::Meet(_) | Kind::Atomic(_) | Kind::Mbarrier(_) | Kind::Copy(_) => 30,
     };
     let of_terminator = |terminator: &Terminator| match terminator {
         Terminator::Table { targets, .. } => targets.len() as u64,
@@ -348,7 +367,12 @@ fn own_facts(
                     Callee::Indirect { .. } => facts.faults = true,
                 },
                 Kind::Pure(_) | Kind::FunctionAddress { .. } | Kind::Hint { .. } => {}
-                Kind::Unsupported => facts.faults = true,
+                Kind::Meet(_)
+                | Kind::Atomic(_)
+                | Kind::Fence(_)
+                | Kind::Mbarrier(_)
+                | Kind::Copy(_)
+                | Kind::Unsupported => facts.faults = true,
             }
         }
         match &block.terminator {

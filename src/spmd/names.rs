@@ -77,6 +77,11 @@ impl Names {
                 | Kind::FunctionAddress { .. }
                 | Kind::Special { .. }
                 | Kind::Call(_)
+                | Kind::Meet(_)
+                | Kind::Atomic(_)
+                | Kind::Fence(_)
+                | Kind::Mbarrier(_)
+                | Kind::Copy(_)
                 | Kind::Hint { .. }
                 | Kind::Unsupported => continue,
             };
@@ -181,6 +186,11 @@ impl Names {
             | Kind::AddressOf(_)
             | Kind::FunctionAddress { .. }
             | Kind::Special { .. }
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => inst.defs(|r| f(r.into())),
         }
@@ -203,6 +213,11 @@ impl Names {
             | Kind::AddressOf(_)
             | Kind::FunctionAddress { .. }
             | Kind::Special { .. }
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }

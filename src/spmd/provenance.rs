@@ -179,7 +179,13 @@ fn transfer(
             }
         },
         Kind::FunctionAddress { .. } | Kind::Special { .. } | Kind::Call(_) => Origin::Number,
-        Kind::Hint { .. } | Kind::Unsupported => Origin::Number,
+        Kind::Meet(_)
+        | Kind::Atomic(_)
+        | Kind::Fence(_)
+        | Kind::Mbarrier(_)
+        | Kind::Copy(_)
+        | Kind::Hint { .. }
+        | Kind::Unsupported => Origin::Number,
     }
 }
 

@@ -103,7 +103,13 @@ fn needs(
         | Kind::FunctionAddress { .. }
         | Kind::Special { .. }
         | Kind::Hint { .. } => Needs::Nothing,
-        Kind::Call(_) | Kind::Unsupported => Needs::Other,
+        Kind::Call(_)
+        | Kind::Meet(_)
+        | Kind::Atomic(_)
+        | Kind::Fence(_)
+        | Kind::Mbarrier(_)
+        | Kind::Copy(_)
+        | Kind::Unsupported => Needs::Other,
         Kind::Load(_) | Kind::Store(_) => {
             let Some(reach) = Reach::of(inst) else {
                 return Needs::Other;

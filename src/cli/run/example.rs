@@ -86,6 +86,11 @@ fn pointed_to(module: &ir::Module, function: &ir::Function) -> Vec<Option<u8>> {
                 | Kind::FunctionAddress { .. }
                 | Kind::Special { .. }
                 | Kind::Call(_)
+                | Kind::Meet(_)
+                | Kind::Atomic(_)
+                | Kind::Fence(_)
+                | Kind::Mbarrier(_)
+                | Kind::Copy(_)
                 | Kind::Hint { .. }
                 | Kind::Unsupported => None,
             };

@@ -180,7 +180,11 @@ impl Lower<'_, '_> {
     fn read(&mut self, ty: Type, flags: MemFlagsData, at: Pointer, order: Order) -> Value {
         match order {
             Order::Weak => self.b.ins().load(ty, flags, at.base, at.offset),
-            Order::Volatile | Order::Relaxed | Order::Acquire | Order::Release => {
+            Order::Volatile
+            | Order::Relaxed
+            | Order::Acquire
+            | Order::Release
+            | Order::AcquireRelease => {
                 if self.options.strong_memory {
                     // Nothing is known of memory across these: the load is neither merged nor moved.
                     self.b.ins().sequence_point();
@@ -201,7 +205,11 @@ impl Lower<'_, '_> {
             Order::Weak => {
                 self.b.ins().store(trusted(), value, at.base, at.offset);
             }
-            Order::Volatile | Order::Relaxed | Order::Acquire | Order::Release => {
+            Order::Volatile
+            | Order::Relaxed
+            | Order::Acquire
+            | Order::Release
+            | Order::AcquireRelease => {
                 if self.options.strong_memory {
                     self.b.ins().sequence_point();
                     self.b.ins().store(trusted(), value, at.base, at.offset);

@@ -1,0 +1,317 @@
+//! Threads that meet: barriers, warp operations, atomics, fences, mbarriers, copies. PTX ISA, "Parallel Synchronization
+//! and Communication Instructions" and "Asynchronous Copy".
+
+use super::memory::{Address, Order, Space};
+use super::{IntTy, Operand, Reg, RegClass, Signature};
+use smallvec::SmallVec;
+
+/// An instruction at which a thread waits for others: `dsts = op(srcs)`, as `op`'s [`Signature`] says. Under a guard that
+/// is off it is not met at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Meet {
+    /// The operation.
+    pub op: Op,
+    /// Destinations, each of exactly the signature's class; `None` for `_`.
+    pub dsts: SmallVec<[Option<Reg>; 2]>,
+    /// Sources; registers at least as wide as the signature says.
+    pub srcs: SmallVec<[Operand; 4]>,
+}
+
+/// Operations at which threads meet. The sources of warp operations begin with the mask of lanes, unless they are of the
+/// old kind without `.sync`, whose mask is that of the lanes that come together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Op {
+    /// `bar`, `barrier{.cta}`. Sources: the barrier's number (0 to 15), the number of threads if it is `counted`, the predicate
+    /// of a reduction. Destination: the result of a reduction.
+    Barrier {
+        /// What happens there.
+        action: BarrierAction,
+        /// Whether a number of threads is given.
+        counted: bool,
+        /// Whether all threads of a warp execute it together.
+        aligned: bool,
+    },
+    /// `barrier.cluster.arrive`: does not wait.
+    ClusterArrive {
+        /// Whether it orders nothing.
+        relaxed: bool,
+    },
+    /// `barrier.cluster.wait`
+    ClusterWait,
+    /// `bar.warp.sync`. Source: the mask.
+    Warp,
+    /// `shfl`. Sources: mask, a, b, c. Destinations: d; whether the source lane is in range.
+    Shfl {
+        /// How the source lane is found.
+        mode: ShflMode,
+        /// Whether the mask is given.
+        sync: bool,
+    },
+    /// `vote`. Sources: mask, predicate. Destination: a predicate, 32 bits for a ballot.
+    Vote {
+        /// What is asked.
+        mode: VoteMode,
+        /// Whether the mask is given.
+        sync: bool,
+    },
+    /// `match.any.sync`. Sources: mask, a. Destination: the lanes that have the same a.
+    MatchAny {
+        /// The class of a.
+        class: RegClass,
+    },
+    /// `match.all.sync`. Sources: mask, a. Destinations: the mask if all have the same a, else 0; whether they have.
+    MatchAll {
+        /// The class of a.
+        class: RegClass,
+    },
+    /// `redux.sync`. Sources: mask, a.
+    Redux {
+        /// How the values are reduced.
+        op: ReduxOp,
+    },
+    /// `activemask`. Destination: the lanes that come together.
+    ActiveMask,
+    /// `elect.sync`. Source: the mask. Destinations: the elected lane; whether it is this one.
+    Elect,
+}
+
+/// What happens at a barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BarrierAction {
+    /// Waits.
+    Sync,
+    /// Is counted and goes on.
+    Arrive,
+    /// Waits; the threads for which the predicate holds are counted, 32 bits.
+    Popc,
+    /// Waits; whether the predicate holds for all.
+    And,
+    /// Waits; whether the predicate holds for one at least.
+    Or,
+}
+
+/// How `shfl` finds the source lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ShflMode {
+    Up,
+    Down,
+    Bfly,
+    Idx,
+}
+
+/// What `vote` asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum VoteMode {
+    All,
+    Any,
+    Uni,
+    Ballot,
+}
+
+/// How `redux.sync` reduces; values are 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ReduxOp {
+    Add,
+    Min { signed: bool },
+    Max { signed: bool },
+    And,
+    Or,
+    Xor,
+}
+
+impl Op {
+    /// Classes of sources and destinations.
+    pub fn signature(self) -> Signature {
+        const P: RegClass = RegClass::Pred;
+        const W: RegClass = RegClass::B32;
+        match self {
+            Op::Barrier {
+                action, counted, ..
+            } => {
+                let mut srcs = SmallVec::from_slice(if counted { &[W, W] } else { &[W] });
+                let dsts: &[RegClass] = match action {
+                    BarrierAction::Sync | BarrierAction::Arrive => &[],
+                    BarrierAction::Popc => &[W],
+                    BarrierAction::And | BarrierAction::Or => &[P],
+                };
+                if !dsts.is_empty() {
+                    srcs.push(P);
+                }
+                Signature {
+                    srcs,
+                    dsts: SmallVec::from_slice(dsts),
+                }
+            }
+            Op::ClusterArrive { .. } | Op::ClusterWait => Signature::new(&[], &[]),
+            Op::Warp => Signature::new(&[W], &[]),
+            Op::Shfl { sync: true, .. } => Signature::new(&[W, W, W, W], &[W, P]),
+            Op::Shfl { sync: false, .. } => Signature::new(&[W, W, W], &[W, P]),
+            Op::Vote { mode, sync } => {
+                let result = match mode {
+                    VoteMode::All | VoteMode::Any | VoteMode::Uni => P,
+                    VoteMode::Ballot => W,
+                };
+                Signature::new(if sync { &[W, P] } else { &[P] }, &[result])
+            }
+            Op::MatchAny { class } => Signature::new(&[W, class], &[W]),
+            Op::MatchAll { class } => Signature::new(&[W, class], &[W, P]),
+            Op::Redux { .. } => Signature::new(&[W, W], &[W]),
+            Op::ActiveMask => Signature::new(&[], &[W]),
+            Op::Elect => Signature::new(&[W], &[W, P]),
+        }
+    }
+
+    /// Whether the first source is a mask of lanes.
+    pub fn is_masked(self) -> bool {
+        match self {
+            Op::Warp
+            | Op::Shfl { sync: true, .. }
+            | Op::Vote { sync: true, .. }
+            | Op::MatchAny { .. }
+            | Op::MatchAll { .. }
+            | Op::Redux { .. }
+            | Op::Elect => true,
+            Op::Barrier { .. }
+            | Op::ClusterArrive { .. }
+            | Op::ClusterWait
+            | Op::Shfl { sync: false, .. }
+            | Op::Vote { sync: false, .. }
+            | Op::ActiveMask => false,
+        }
+    }
+}
+
+/// `atom`, `red`: reads memory, writes what the operator makes of it, and gives what was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Atomic {
+    /// The operator.
+    pub op: AtomicOp,
+    /// The state space of the address: generic, global or shared.
+    pub space: Space,
+    /// Bytes: 2, 4, 8 or 16. The address is a multiple of it.
+    pub bytes: u8,
+    /// What was read: none for `red` and `_`; low and high half of 16 bytes.
+    pub dsts: SmallVec<[Option<Reg>; 2]>,
+    /// The operand; of `cas` what is compared with, then what is written. Of 16 bytes each has two halves.
+    pub srcs: SmallVec<[Operand; 4]>,
+    /// The address.
+    pub addr: Address,
+    /// Ordering.
+    pub order: Order,
+}
+
+/// What an atomic writes, of the old value and the operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+#[non_exhaustive]
+pub enum AtomicOp {
+    And,
+    Or,
+    Xor,
+    Add,
+    /// old >= b ? 0 : old + 1
+    Inc,
+    /// old == 0 || old > b ? b : old - 1
+    Dec,
+    Min {
+        ty: IntTy,
+    },
+    Max {
+        ty: IntTy,
+    },
+    Exch,
+    /// old == b ? c : old
+    Cas,
+}
+
+/// `fence`, `membar`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fence {
+    /// `.acquire`
+    Acquire,
+    /// `.release`
+    Release,
+    /// `.acq_rel`, and proxies that a CPU does not have.
+    AcquireRelease,
+    /// `.sc`, `membar`
+    Sequential,
+}
+
+/// `mbarrier`: an object of 8 bytes that counts arrivals and bytes, phase after phase. Its bits are this crate's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Mbarrier {
+    /// The operation.
+    pub op: MbarrierOp,
+    /// The state space of the address: shared or generic.
+    pub space: Space,
+    /// The address.
+    pub addr: Address,
+    /// The state that an arrival gives, 64 bits; whether the phase is complete, for tests.
+    pub dst: Option<Reg>,
+    /// Init: the number of arrivals that a phase waits for. Arrivals: how many arrive, if it is given, and before
+    /// that how many bytes are expected. Bytes: how many. Tests: state or parity.
+    pub srcs: SmallVec<[Operand; 2]>,
+}
+
+/// Operations on an mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MbarrierOp {
+    /// `mbarrier.init`
+    Init,
+    /// `mbarrier.inval`
+    Invalidate,
+    /// `mbarrier.arrive`, `mbarrier.arrive_drop`, `cp.async.mbarrier.arrive`
+    Arrive {
+        /// Whether fewer arrivals are waited for from the next phase on.
+        drop: bool,
+        /// Whether bytes are expected first.
+        expects: bool,
+        /// Whether a number of arrivals is given.
+        counted: bool,
+        /// `.noComplete`: an arrival that may not complete the phase.
+        no_complete: bool,
+    },
+    /// `mbarrier.expect_tx`
+    ExpectTx,
+    /// `mbarrier.complete_tx`
+    CompleteTx,
+    /// `mbarrier.test_wait`, `mbarrier.try_wait`
+    Test {
+        /// Whether a parity is given instead of a state.
+        parity: bool,
+        /// `try_wait`: may wait for a while.
+        waits: bool,
+    },
+}
+
+/// Asynchronous copies and reductions, done at once: `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async`,
+/// `red.async`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Copy {
+    /// Where to, with its space.
+    pub to: (Space, Address),
+    /// Where from, with its space.
+    pub from: (Space, Address),
+    /// Bytes that are written.
+    pub bytes: Operand,
+    /// Bytes that are read, no more than `bytes`; the rest is zero. All if there is none.
+    pub read: Option<Operand>,
+    /// A predicate: where it is 1, nothing is read and all is zero.
+    pub ignore: Option<Operand>,
+    /// What both addresses, and `bytes`, are a multiple of.
+    pub align: u8,
+    /// Reduces into the destination, elements of this type, instead of writing it.
+    pub reduce: Option<(AtomicOp, IntTy)>,
+    /// The mbarrier on which the bytes are completed.
+    pub mbarrier: Option<(Space, Address)>,
+}

@@ -5,9 +5,9 @@
 //! type, with `.sat` and without. Those that decide where or how memory is reached count word by word.
 
 use ptxlift::diag::Source;
-use ptxlift::isa::form::{Choice, Form, Need, SlotName};
+use ptxlift::isa::form::{Choice, Form, SlotName};
 use ptxlift::isa::special::SPECIALS;
-use ptxlift::isa::{FORMS, Selection, select};
+use ptxlift::isa::{Selection, select};
 use ptxlift::syntax::ast::{Address, Body, Expr, Function, Instruction, Item, Operand, Statement};
 use ptxlift::syntax::parse;
 use ptxlift::testing::launch_lines::{self, Expect};
@@ -86,16 +86,17 @@ fn every_special_register_is_read() {
     assert!(missing.is_empty(), "without a test: {missing:?}");
 }
 
+/// Those that engines execute.
 fn rows() -> impl Iterator<Item = &'static Form> {
-    FORMS.iter().copied().flatten()
+    ptxlift::fuzzing::rows().iter().copied()
 }
 
 /// Which row a form is.
-fn number(form: &Form) -> usize {
+fn number(form: &Form) -> Option<usize> {
     let same = |row: &Form| {
         row.mnemonic == form.mnemonic && row.slots == form.slots && row.operands == form.operands
     };
-    rows().position(same).expect("a row of the tables")
+    rows().position(same)
 }
 
 /// Slots whose words count one by one: they do not change what is computed from the operands, or not by themselves.
@@ -112,7 +113,11 @@ fn counts_alone(form: &Form, name: SlotName) -> bool {
         | SlotName::CacheHint
         | SlotName::PrefetchSize
         | SlotName::Level
-        | SlotName::SecondPriority => true,
+        | SlotName::SecondPriority
+        | SlotName::Proxy
+        | SlotName::Restriction
+        | SlotName::Group
+        | SlotName::Aligned => true,
         SlotName::Variant
         | SlotName::Saturate
         | SlotName::Relu
@@ -125,7 +130,9 @@ fn counts_alone(form: &Form, name: SlotName) -> bool {
         | SlotName::Second
         | SlotName::PlusOne
         | SlotName::Scale
-        | SlotName::To => false,
+        | SlotName::To
+        | SlotName::Sync
+        | SlotName::Operation => false,
         // The plain rows of `ld` and `st` have every vector of every type; the others load and store as they do.
         SlotName::Vector
         | SlotName::Type
@@ -152,7 +159,7 @@ fn combinations(form: &'static Form) -> Vec<Vec<(usize, Option<&'static str>)>> 
             alone.extend(words.map(|word| vec![(index, word)]));
             continue;
         }
-        let empty = (slot.need == Need::Optional).then_some(None);
+        let empty = slot.need.is_optional().then_some(None);
         let words: Vec<_> = words.chain(empty).collect();
         crossed = crossed
             .iter()
@@ -176,7 +183,7 @@ fn is_legal(form: &'static Form, combination: &[(usize, Option<&'static str>)]) 
     // What must be there and can only be one word is.
     let mut filled = Vec::new();
     for slot in form.slots {
-        let only = slot.need != Need::Optional && slot.words.len() == 1;
+        let only = !slot.need.is_optional() && slot.words.len() == 1;
         filled.push(only.then_some((0, 0)));
     }
     for &(index, word) in combination {
@@ -211,7 +218,7 @@ fn listing(form: &Form, combination: &[(usize, Option<&'static str>)]) -> String
         match combination.iter().find(|(i, _)| *i == index) {
             Some((_, Some(word))) => text.extend([".", *word]),
             Some((_, None)) => {}
-            None if slot.need == Need::Optional => {}
+            None if slot.need.is_optional() => {}
             None => text.push_str(".*"),
         }
     }
@@ -300,12 +307,9 @@ impl Executed {
         let count = instruction.operands.len();
         for choice in choices {
             let (fewest, most) = choice.form.operand_count();
-            if (fewest..=most).contains(&count) {
+            if let Some(row) = number(choice.form).filter(|_| (fewest..=most).contains(&count)) {
                 let words = choice.form.slots.iter().map(|slot| choice.word(slot.name));
-                self.words
-                    .entry(number(choice.form))
-                    .or_default()
-                    .insert(words.collect());
+                self.words.entry(row).or_default().insert(words.collect());
             }
         }
     }

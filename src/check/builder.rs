@@ -9,7 +9,7 @@ use super::{blocks, calls, variables};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::bits::Op as BitsOp;
 use crate::ir::control::Terminator;
-use crate::ir::memory::{AddressOf, Base, Space, Var};
+use crate::ir::memory::{Address, AddressOf, Base, Space, Var};
 use crate::ir::{
     BasicBlock, Block, FuncId, Guard, Inst, Kind, Operand, Pure, PureOp, Reg, RegClass, RegInfo,
     StackVar, Unsupported, VarId,
@@ -388,6 +388,15 @@ impl<'c, 's> Builder<'c, 's> {
                     self.note_access(var, true);
                 }
             }
+            Kind::Atomic(atomic) => self.note_base(&atomic.addr),
+            Kind::Mbarrier(mbarrier) => self.note_base(&mbarrier.addr),
+            Kind::Copy(copy) => {
+                self.note_base(&copy.to.1);
+                self.note_base(&copy.from.1);
+                if let Some((_, address)) = &copy.mbarrier {
+                    self.note_base(address);
+                }
+            }
             Kind::AddressOf(AddressOf { var, .. }) => {
                 if let Var::Frame(index) = *var {
                     let name = &self.frame[index as usize].name;
@@ -408,10 +417,7 @@ impl<'c, 's> Builder<'c, 's> {
             | Kind::Special { .. }
             | Kind::Call(_)
             | Kind::Meet(_)
-            | Kind::Atomic(_)
             | Kind::Fence(_)
-            | Kind::Mbarrier(_)
-            | Kind::Copy(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }
@@ -430,6 +436,7 @@ impl<'c, 's> Builder<'c, 's> {
         if of_kernel {
             return;
         }
+        // Atomics, mbarriers and copies do not reach parameters.
         let (space, base) = match kind {
             Kind::Load(load) => (&mut load.space, load.addr.base),
             Kind::Store(store) => (&mut store.space, store.addr.base),
@@ -448,6 +455,12 @@ impl<'c, 's> Builder<'c, 's> {
         };
         if *space == Space::Param && matches!(base, Base::Reg(_)) {
             *space = Space::Local;
+        }
+    }
+
+    fn note_base(&mut self, address: &Address) {
+        if let Base::Var(var) = address.base {
+            self.note_var(var);
         }
     }
 

@@ -242,6 +242,19 @@ fn check_availability(
         choice.form.target,
     )?;
     let (sm, suffix) = context.target();
+    if choice.form.is_gone(context.version(), sm)
+        && let Some(((major, minor), of)) = choice.form.until
+    {
+        return Err(Diagnostic::error(
+            instruction.mnemonic.span,
+            format!("`{}` ended with `.target sm_{of}`", spelling(instruction)),
+        )
+        .label(format!("this module says sm_{sm}{suffix}"))
+        .hint(format!(
+            "write `{}.sync`; versions before {major}.{minor} still take it",
+            instruction.mnemonic.text
+        )));
+    }
     let variants = choice.form.variants;
     if !variants.is_empty() && (suffix.is_empty() || !variants.contains(&sm)) {
         let names: Vec<String> = variants
@@ -501,7 +514,8 @@ mod tests {
 
     #[test]
     fn everything_that_is_lacking_is_listed() {
-        let module = check("add.rn.f32 %r0, %r1, %r2;\nbar.sync 0;\nadd.u32 %r0, %r1, %r2;");
+        let module =
+            check("add.rn.f32 %r0, %r1, %r2;\nalloca.u32 %r0, 16;\nadd.u32 %r0, %r1, %r2;");
         let lacking: Vec<(&str, &str)> = module.functions[0]
             .unsupported
             .iter()
@@ -509,7 +523,10 @@ mod tests {
             .collect();
         assert_eq!(
             lacking,
-            [("add.rn.f32", "floating point"), ("bar.sync", "barriers")]
+            [
+                ("add.rn.f32", "floating point"),
+                ("alloca.u32", "stack manipulation")
+            ]
         );
     }
 

@@ -388,7 +388,7 @@ fn show_slot(slot: &Slot) -> String {
     match (slot.need, &words[..]) {
         (Need::First | Need::Required, [one]) => one.clone(),
         (Need::First | Need::Required, _) => format!("({})", words.join("|")),
-        (Need::Optional, _) => format!("{{{}}}", words.join("|")),
+        (Need::Optional | Need::MaybeFirst, _) => format!("{{{}}}", words.join("|")),
     }
 }
 

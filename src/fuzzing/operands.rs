@@ -305,6 +305,25 @@ impl Body<'_, '_> {
                 let (p, predicate) = self.reg(Ty::PRED, Fit::Exact, true, false).map(written)?;
                 Some((format!("{value}|{p}"), Arg::Dsts(reg, predicate)))
             }
+            OperandKind::MaybePairDst | OperandKind::MaybePairSinkDst => {
+                let sinks = param.kind == OperandKind::MaybePairSinkDst;
+                let (value, reg) = match self.choices.below(5) {
+                    0 if sinks => ("_".to_string(), None),
+                    _ => self.reg(ty, Fit::Exact, true, true).map(written)?,
+                };
+                if self.choices.chance(50) {
+                    return Some((value, Arg::Dsts(reg, None)));
+                }
+                let (p, predicate) = self.reg(Ty::PRED, Fit::Exact, true, false).map(written)?;
+                Some((format!("{value}|{p}"), Arg::Dsts(reg, predicate)))
+            }
+            OperandKind::SinkDst => {
+                if self.choices.chance(10) {
+                    let class = ty.class().unwrap_or(RegClass::B64);
+                    return Some(("_".to_string(), Arg::Dst(None, class)));
+                }
+                self.reg(ty, Fit::Exact, true, true)
+            }
             OperandKind::Pred => self.predicate(),
             OperandKind::VideoDst => self.video(ty, true),
             OperandKind::VideoSrc => self.video(ty, false),
@@ -312,6 +331,7 @@ impl Body<'_, '_> {
             OperandKind::SimdSrc => self.simd(ty, false),
             OperandKind::Address => self.place(choice, false),
             OperandKind::HintAddress => self.place(choice, true),
+            OperandKind::UnreadAddress => Some(("[0]".to_string(), Arg::Absent)),
             OperandKind::LoadDst => self.elements(choice, ty, true),
             OperandKind::StoreSrc => self.elements(choice, ty, false),
             OperandKind::MovDst => self.mov_destination(choice, ty),

@@ -109,6 +109,18 @@ pub enum SlotName {
     Level,
     /// The second priority of `createpolicy`.
     SecondPriority,
+    /// `.sync`
+    Sync,
+    /// `.aligned`
+    Aligned,
+    /// Whose barrier: `.cta`, `.warp`, `.cluster`.
+    Group,
+    /// The operator of `atom`, `red`, `redux`, `bar.red`.
+    Operation,
+    /// What a fence stands between: `.alias`, `.async`.
+    Proxy,
+    /// What a fence is for: `.mbarrier_init`, `.sync_restrict::shared::cta`.
+    Restriction,
 }
 
 impl SlotName {
@@ -144,6 +156,12 @@ impl SlotName {
             SlotName::PrefetchSize => "prefetch size",
             SlotName::Level => "cache level",
             SlotName::SecondPriority => "second eviction priority",
+            SlotName::Sync => "synchronization",
+            SlotName::Aligned => "alignment",
+            SlotName::Group => "group of threads",
+            SlotName::Operation => "operation",
+            SlotName::Proxy => "proxy",
+            SlotName::Restriction => "restriction",
         }
     }
 
@@ -168,12 +186,26 @@ impl SlotName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Need {
-    /// Must be filled by the first modifier: it belongs to the mnemonic.
+    /// Must be filled by the first modifier: it belongs to the mnemonic. Of several each by the next.
     First,
+    /// As [`Need::First`], and may be left out.
+    MaybeFirst,
     /// Must be filled, in any place.
     Required,
     /// May be left out.
     Optional,
+}
+
+impl Need {
+    /// Whether the slot belongs to the mnemonic: it stands before all that do not, and so does its word.
+    pub fn leads(self) -> bool {
+        matches!(self, Need::First | Need::MaybeFirst)
+    }
+
+    /// Whether the slot may be left empty.
+    pub fn is_optional(self) -> bool {
+        matches!(self, Need::MaybeFirst | Need::Optional)
+    }
 }
 
 /// A place for one modifier.
@@ -194,6 +226,15 @@ pub(crate) const fn first(name: SlotName, words: &'static [Word]) -> Slot {
         name,
         words,
         need: Need::First,
+    }
+}
+
+/// A slot that the first modifier fills, or nothing.
+pub(crate) const fn maybe_first(name: SlotName, words: &'static [Word]) -> Slot {
+    Slot {
+        name,
+        words,
+        need: Need::MaybeFirst,
     }
 }
 
@@ -264,8 +305,14 @@ pub enum OperandKind {
     Fraction,
     /// Predicate or predicates that `setp` writes: `p`, `p|q`, with `_` for either.
     SetpDst,
-    /// `d|p` of `lop3`; `d` may be `_`.
+    /// `d|p` of `lop3` and `elect`; `d` may be `_`.
     PairDst,
+    /// `d` or `d|p`; `p` may be `_`.
+    MaybePairDst,
+    /// The same; `d` may be `_`, too.
+    MaybePairSinkDst,
+    /// A register that is written, or `_`.
+    SinkDst,
     /// A predicate register, `!p`, or a constant.
     Pred,
     /// A destination of a scalar video instruction: its part of the word.
@@ -280,6 +327,8 @@ pub enum OperandKind {
     Address,
     /// `[...]`
     HintAddress,
+    /// `[...]` of any state space, where nothing is read or written.
+    UnreadAddress,
     /// What `ld` writes: a register (wider ones too), or a vector of as many as `.vN` says.
     LoadDst,
     /// What `st` reads, likewise.
@@ -488,6 +537,8 @@ pub struct Form {
     pub since: Version,
     /// The smallest `.target`; words may ask more.
     pub target: u32,
+    /// The `.version` and `.target` from which on, both together, the form is no more.
+    pub until: Option<(Version, u32)>,
     /// If there are any: only the architecture- and family-specific variants (`a`, `f`) of these targets have it.
     pub variants: &'static [u32],
     /// What it computes.
@@ -514,6 +565,7 @@ pub(crate) const fn form(
         operands,
         since: (1, 0),
         target: 10,
+        until: None,
         variants: &[],
         doc,
         code: match build {
@@ -534,6 +586,21 @@ impl Form {
             target,
             ..self
         }
+    }
+
+    /// The form, which is gone from this `.version` and `.target` on.
+    #[must_use]
+    pub(crate) const fn ends(self, version: Version, target: u32) -> Form {
+        Form {
+            until: Some((version, target)),
+            ..self
+        }
+    }
+
+    /// Whether a module of this `.version` and `.target` is too new for the form.
+    pub fn is_gone(&self, version: Version, target: u32) -> bool {
+        self.until
+            .is_some_and(|(until, of)| version >= until && target >= of)
     }
 
     /// The form for the variants `a` and `f` of some targets only.

@@ -26,6 +26,7 @@ mod memory;
 pub mod names;
 mod select;
 pub mod special;
+mod sync;
 #[cfg(test)]
 mod tests;
 pub mod types;
@@ -46,4 +47,8 @@ pub const FORMS: &[&[Form]] = &[
     memory::hints::FORMS,
     video::FORMS,
     control::FORMS,
+    sync::barrier::FORMS,
+    sync::fence::FORMS,
+    sync::atomic::FORMS,
+    sync::warp::FORMS,
 ];

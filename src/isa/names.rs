@@ -219,6 +219,10 @@ pub const UNBUILT: &[Unbuilt] = &[
     unbuilt("setp", FLOATS, FLOAT),
     unbuilt("slct", SINGLE_DOUBLE, FLOAT),
     unbuilt("cvt", CVT_FLOATS, FLOAT),
+    unbuilt("atom", FLOATS, FLOAT),
+    unbuilt("red", FLOATS, FLOAT),
+    unbuilt("red", &["async"], ASYNC),
+    unbuilt("redux", &["f32"], FLOAT),
     unbuilt("st", &["async"], ASYNC),
     unbuilt("st", &["bulk"], MEMORY),
 ];

@@ -1,9 +1,10 @@
 //! Finds the form that a mnemonic and its modifiers mean.
 //!
-//! Each modifier goes into the first empty slot that knows its word. Of the forms that fail, the one that got
+//! Each modifier goes into the first empty slot that knows its word; the first ones into the slots that belong to the
+//! mnemonic. Of the forms that fail, the one that got
 //! furthest says what is wrong.
 
-use super::form::{Choice, Complaint, Form, Need, SlotName};
+use super::form::{Choice, Complaint, Form, Need, Slot, SlotName};
 use super::{FORMS, names};
 use crate::diag::nearest;
 use smallvec::smallvec;
@@ -114,6 +115,8 @@ pub fn lacking_family(mnemonic: &str, modifiers: &[&str]) -> Option<&'static str
 /// How far a form got.
 struct Attempt {
     choice: Choice<'static>,
+    /// Slots of the mnemonic that have been passed.
+    lead: usize,
     /// Modifiers that found a slot, from the first on.
     reached: usize,
     /// The modifier that did not is in a slot already.
@@ -126,7 +129,7 @@ struct Attempt {
 fn may_repeat(name: SlotName) -> bool {
     matches!(
         name,
-        SlotName::Saturate | SlotName::Carry | SlotName::ShiftAmount
+        SlotName::Saturate | SlotName::Carry | SlotName::ShiftAmount | SlotName::Sync
     )
 }
 
@@ -135,17 +138,34 @@ fn attempt(form: &'static Form, modifiers: &[&str]) -> Attempt {
         form,
         filled: smallvec![None; form.slots.len()],
     };
+    let leads = form.slots.iter().take_while(|s| s.need.leads()).count();
+    let mut lead = 0;
     let mut reached = 0;
     let mut repeated = false;
     for (at, modifier) in modifiers.iter().enumerate() {
         let mut fits = false;
-        for (index, slot) in form.slots.iter().enumerate() {
-            let Some(word) = slot.words.iter().position(|w| w.text == *modifier) else {
+        let position = |slot: &Slot| slot.words.iter().position(|w| w.text == *modifier);
+        while lead < leads && !fits {
+            let slot = &form.slots[lead];
+            if let Some(word) = position(slot) {
+                choice.filled[lead] = Some((word, at));
+                fits = true;
+            } else if !slot.need.is_optional() {
+                break;
+            }
+            lead += 1;
+        }
+        if fits {
+            reached += 1;
+            continue;
+        }
+        if lead < leads {
+            break;
+        }
+        for (index, slot) in form.slots.iter().enumerate().skip(leads) {
+            let Some(word) = position(slot) else {
                 continue;
             };
-            if (slot.need == Need::First) != (at == 0 && has_first(form)) {
-                continue;
-            }
             if choice.filled[index].is_some() {
                 repeated = true;
                 fits |= may_repeat(slot.name);
@@ -164,12 +184,14 @@ fn attempt(form: &'static Form, modifiers: &[&str]) -> Attempt {
         reached += 1;
         repeated = false;
     }
-    let missing =
-        form.slots.iter().enumerate().position(|(index, slot)| {
-            slot.need != Need::Optional && choice.filled[index].is_none()
-        });
+    let missing = form
+        .slots
+        .iter()
+        .enumerate()
+        .position(|(index, slot)| !slot.need.is_optional() && choice.filled[index].is_none());
     Attempt {
         choice,
+        lead,
         reached,
         repeated,
         missing,
@@ -184,21 +206,17 @@ fn earlier_type_is_empty(form: &Form, choice: &Choice<'_>, index: usize) -> bool
         .any(|(slot, filled)| slot.name.is_type() && filled.is_none())
 }
 
-fn has_first(form: &Form) -> bool {
-    form.slots.first().is_some_and(|s| s.need == Need::First)
-}
-
 /// Words that may come next in a form.
 fn open_words(attempt: &Attempt) -> impl Iterator<Item = &'static str> {
-    let form = attempt.choice.form;
-    let first = attempt.reached == 0 && has_first(form);
-    form.slots
+    let slots = attempt.choice.form.slots;
+    let rest = &slots[attempt.lead..];
+    // Up to the first slot of the mnemonic that must be filled.
+    let required = rest.iter().position(|s| s.need == Need::First);
+    rest[..required.map_or(rest.len(), |at| at + 1)]
         .iter()
-        .enumerate()
-        .filter(move |(index, slot)| {
-            attempt.choice.filled[*index].is_none() && (slot.need == Need::First) == first
-        })
-        .flat_map(|(_, slot)| slot.words.iter().map(|w| w.text))
+        .zip(&attempt.choice.filled[attempt.lead..])
+        .filter(|(_, filled)| filled.is_none())
+        .flat_map(|(slot, _)| slot.words.iter().map(|w| w.text))
 }
 
 fn explain(candidates: &[Attempt], modifiers: &[&str]) -> Refusal {

@@ -1,8 +1,6 @@
 //! The rows are consistent: with the names, with the build functions, with each other.
 
-use super::form::{
-    Arg, At, Build, Choice, Complaint, Emit, Form, Need, OperandKind, Param, SlotName,
-};
+use super::form::{Arg, At, Build, Choice, Complaint, Emit, Form, OperandKind, Param, SlotName};
 use super::select::{Refusal, Selection, forms, lacking_family, select};
 use super::types::Ty;
 use super::{FORMS, names, special};
@@ -21,7 +19,7 @@ fn choices(form: &'static Form) -> Vec<Choice<'static>> {
         .slots
         .iter()
         .enumerate()
-        .map(|(index, slot)| (slot.need != Need::Optional).then_some((0, index)))
+        .map(|(index, slot)| (!slot.need.is_optional()).then_some((0, index)))
         .collect();
     let mut all = vec![base.clone()];
     for (index, slot) in form.slots.iter().enumerate() {
@@ -58,7 +56,8 @@ fn operand(choice: &Choice<'_>, param: &Param, n: u32) -> Arg {
         _ => 1,
     };
     match param.kind {
-        OperandKind::Dst | OperandKind::WideDst => dst(),
+        OperandKind::Dst | OperandKind::WideDst | OperandKind::SinkDst => dst(),
+        OperandKind::UnreadAddress => Arg::Absent,
         OperandKind::Src
         | OperandKind::WideSrc
         | OperandKind::ConvertSrc
@@ -69,7 +68,10 @@ fn operand(choice: &Choice<'_>, param: &Param, n: u32) -> Arg {
         | OperandKind::AddressSrc => src(),
         OperandKind::Literal(least, _) => Arg::Literal(least),
         OperandKind::AnyLiteral => Arg::Literal(0x96),
-        OperandKind::SetpDst | OperandKind::PairDst => Arg::Dsts(Some(reg), Some(Reg(n + 100))),
+        OperandKind::SetpDst
+        | OperandKind::PairDst
+        | OperandKind::MaybePairDst
+        | OperandKind::MaybePairSinkDst => Arg::Dsts(Some(reg), Some(Reg(n + 100))),
         OperandKind::Pred => Arg::Src(value, RegClass::Pred),
         OperandKind::VideoDst | OperandKind::VideoSrc => Arg::Part {
             value,
@@ -232,8 +234,8 @@ fn slots_of_a_row_have_names_of_their_own() {
                 slot.name
             );
             assert!(
-                slot.need != Need::First || index == 0,
-                "{}: the first slot comes first",
+                !slot.need.leads() || form.slots[..index].iter().all(|s| s.need.leads()),
+                "{}: what belongs to the mnemonic comes first",
                 form.mnemonic
             );
         }
@@ -281,7 +283,8 @@ fn what_is_not_built_is_told_from_what_does_not_exist() {
         Ok(Selection::Unbuilt(family)) => Some(family),
         _ => None,
     };
-    assert_eq!(family("bar", &["sync"]), Some("barriers"));
+    assert_eq!(family("tex", &["1d"]), Some("textures"));
+    assert_eq!(family("bar", &["sync"]), None);
     assert_eq!(family("add", &["rn", "f32"]), Some("floating point"));
     assert_eq!(family("cvt", &["rn", "f16", "f32"]), Some("floating point"));
     assert_eq!(family("st", &["async", "b32"]), Some("asynchronous copies"));

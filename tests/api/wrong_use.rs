@@ -146,8 +146,8 @@ fn what_is_unsupported_is_refused_when_it_is_asked_for() {
 }
 .entry direct()
 {
-    bar.sync 0;
-    bar.sync 1;
+    wgmma.fence.sync.aligned;
+    alloca.u32 %r1, 8;
     ret;
 }
 .entry through()
@@ -178,7 +178,7 @@ fn what_is_unsupported_is_refused_when_it_is_asked_for() {
             .map(|m| m.at.as_ref().unwrap().1.line)
             .collect();
         assert_eq!(lines, [13, 14]);
-        assert!(direct.to_string().contains("bar.sync"), "{direct}");
+        assert!(direct.to_string().contains("wgmma.fence"), "{direct}");
         let Err(Error::Unsupported(through)) = instance.kernel("through") else {
             panic!("supported")
         };

@@ -135,7 +135,7 @@ fn all_that_is_unsupported_is_listed_and_the_rest_stays_usable() {
              .param .b32 r;
              add.f32 f, f, f;
              call (r), vprintf, (a, a);
-             bar.sync 0;
+             wgmma.fence.sync.aligned;
              ret;
          }",
     );
@@ -148,7 +148,7 @@ fn all_that_is_unsupported_is_listed_and_the_rest_stays_usable() {
     let expected = [
         (10, "floating point"),
         (11, "system calls"),
-        (12, "barriers"),
+        (12, "tensor cores"),
     ];
     assert_eq!(lacking, expected);
 }

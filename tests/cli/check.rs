@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn resources_of_kernels() {
     let folder = Folder::new();
-    let text = KERNELS.replace("bar.sync 0;", "");
+    let text = KERNELS.replace("wgmma.fence.sync.aligned;", "");
     let file = folder.file("kernels.ptx", text);
     let output = ptxlift(&["check", &file]);
     code(&output, 0);
@@ -48,7 +48,10 @@ fn unsupported_instructions_with_their_lines() {
     let file = folder.file("kernels.ptx", KERNELS);
     let output = ptxlift(&["check", &file]);
     code(&output, 4);
-    assert!(stdout(&output).contains("line 29: `bar.sync` is not supported (barriers)"));
+    assert!(
+        stdout(&output)
+            .contains("line 29: `wgmma.fence.sync.aligned` is not supported (tensor cores)")
+    );
     let output = ptxlift(&["check", "--json", &file]);
     code(&output, 4);
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("an object");

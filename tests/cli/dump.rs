@@ -30,7 +30,7 @@ fn stages_with_the_text_as_comments() {
     code(&ptxlift(&["dump", "--stage", "ir", &bad]), 1);
     let lacking = folder.file(
         "lacking.ptx",
-        ".version 8.0\n.target sm_80\n.entry k() { bar.sync 0; ret; }\n",
+        ".version 8.0\n.target sm_80\n.entry k() { wgmma.fence.sync.aligned; ret; }\n",
     );
     let args = ["dump", "--stage", "asm", &lacking];
     code(&ptxlift(&args), 0);

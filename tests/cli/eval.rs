@@ -73,7 +73,7 @@ fn mistakes() {
         "{}",
         stderr(&output)
     );
-    code(&ptxlift(&["eval", "bar.sync 0"]), 2);
+    code(&ptxlift(&["eval", "membar.gl"]), 2);
 }
 
 #[test]

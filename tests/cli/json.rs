@@ -265,7 +265,7 @@ fn failures_of_every_class() {
             );
         }
         if class == "unsupported" {
-            assert_eq!(error["unsupported"][0]["family"], "barriers");
+            assert_eq!(error["unsupported"][0]["family"], "tensor cores");
         }
         if args.contains(&bad.as_str()) {
             let diagnostic = &error["diagnostics"][0];

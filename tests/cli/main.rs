@@ -122,7 +122,7 @@ const KERNELS: &str = r#".version 8.0
 
 .visible .entry meets()
 {
-    bar.sync 0;
+    wgmma.fence.sync.aligned;
     ret;
 }
 

@@ -117,7 +117,7 @@ fn mistakes_are_told_with_what_is_wanted() {
         (&["--kernel", "traps", "--block", "1,2,3,4"], 2, "three"),
         (&["--kernel", "traps", "--print", "0"], 2, "not a buffer"),
         (&["--kernel", "traps"], 3, "trap"),
-        (&["--kernel", "meets"], 4, "bar.sync"),
+        (&["--kernel", "meets"], 4, "wgmma.fence"),
         (&["--kernel", "endless", "--timeout", "0.2"], 3, "--timeout"),
     ] {
         let output = with(args);

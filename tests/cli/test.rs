@@ -189,7 +189,7 @@ fn launches_and_functions() {
         text.ends_with("\n12 passed, 0 failed, 2 skipped\n"),
         "{text}"
     );
-    assert!(text.contains("skipped for barriers: 2 cases"), "{text}");
+    assert!(text.contains("skipped for tensor cores: 2 cases"), "{text}");
     folder.file("expected.bin", words(&[15, 16, 17, 19]));
     let output = ptxlift(&["test", &folder.path("launch.toml")]);
     code(&output, 1);

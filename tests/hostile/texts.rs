@@ -613,9 +613,9 @@ fn lines() -> Vec<Case> {
         .unsupported("too many instructions: 625001, where 400000 are the limit")
         .within(6.0, 700),
         Case::new("10 MB in one line: what is not built yet", || {
-            body(&format!("{}ret;", "bar.sync 0;".repeat(10 * MILLION / 11)))
+            body(&format!("{}ret;", "tex.1d a;".repeat(10 * MILLION / 9)))
         })
-        .lacking("bar.sync (barriers) at ")
+        .lacking("tex.1d (textures) at ")
         .within(8.0, 1000),
         Case::new("10 MB in one line: errors", || {
             body(&"frob.x a;".repeat(10 * MILLION / 9))

@@ -33,7 +33,7 @@ const TEXT: &str = "
     st.global.u32 [%p], %n;
     ret;
 }
-.entry lacks() { bar.sync 0; ret; }
+.entry lacks() { wgmma.fence.sync.aligned; ret; }
 ";
 
 /// Panics, wherever, that were not in these tests.

@@ -9,9 +9,6 @@ use std::process::ExitCode;
 /// What is known and not built yet: nothing else may be a reason to skip a case.
 const LATER: &[&str] = &[
     "floating point",
-    "barriers",
-    "atomics",
-    "warp operations",
     "system calls",
     "textures",
     "tensor cores",

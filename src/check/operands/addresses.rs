@@ -309,7 +309,7 @@ impl Resolver<'_, '_> {
         }
         if let Some(suffix) = address.suffix
             && !(suffix.text == "unified"
-                && matches!(self.mnemonic(), "ld" | "ldu")
+                && matches!(self.mnemonic(), "ld" | "ldu" | "atom")
                 && matches!(self.space(), Space::Generic | Space::Global))
         {
             return Err(Diagnostic::error(
@@ -378,6 +378,35 @@ impl Resolver<'_, '_> {
             ));
         }
         self.address(operand)
+    }
+
+    /// `[...]` where nothing is reached: any register, variable, function or constant.
+    pub(super) fn unread_address(&mut self, operand: &Operand<'_>) -> Result<Arg, Diagnostic> {
+        let Operand::Address(address) = operand else {
+            return Err(
+                Diagnostic::error(operand.span(), "an address is expected here")
+                    .label("expected `[...]`"),
+            );
+        };
+        if address.indexed || address.suffix.is_some() || !address.rest.is_empty() {
+            return Err(Diagnostic::error(
+                address.span,
+                format!("`{}` takes an address in brackets", self.mnemonic()),
+            ));
+        }
+        let (base, rest) = split(&address.base);
+        if let Some(rest) = rest {
+            offset(rest)?;
+        }
+        let Expr::Name { name, suffix } = base else {
+            return offset(base).map(|_| Arg::Absent);
+        };
+        match self.name(*name, *suffix)? {
+            Named::Register(_) | Named::Symbol(Symbol::Var { .. } | Symbol::Function(_)) => {
+                Ok(Arg::Absent)
+            }
+            named => Err(self.no_variable(base.span(), name.text, &named)),
+        }
     }
 
     /// `[16]`: only local memory begins at a known address.

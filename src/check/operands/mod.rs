@@ -197,13 +197,21 @@ impl Resolver<'_, '_> {
             OperandKind::AnyLiteral => self.literal(operand, None),
             OperandKind::Fraction => self.fraction(operand, ty),
             OperandKind::SetpDst => self.setp_destination(operand),
-            OperandKind::PairDst => self.pair_destination(operand, ty),
+            OperandKind::PairDst => self.pair_destination(operand, ty, exact(param.ty)),
+            OperandKind::MaybePairDst => {
+                self.maybe_pair_destination(operand, ty, exact(param.ty), false)
+            }
+            OperandKind::MaybePairSinkDst => {
+                self.maybe_pair_destination(operand, ty, exact(param.ty), true)
+            }
+            OperandKind::SinkDst => self.element_destination(operand, ty, exact(param.ty)),
             OperandKind::Pred => self.predicate(operand, false),
             OperandKind::VideoDst => self.video_destination(operand, ty, exact(param.ty)),
             OperandKind::VideoSrc => self.video_source(operand, ty, exact(param.ty)),
             OperandKind::SimdDst | OperandKind::SimdSrc => self.simd(operand, ty, exact(param.ty)),
             OperandKind::Address => self.address(operand),
             OperandKind::HintAddress => self.hint_address(operand),
+            OperandKind::UnreadAddress => self.unread_address(operand),
             OperandKind::LoadDst => self.load_destination(operand, ty),
             OperandKind::StoreSrc => self.store_source(operand, ty),
             OperandKind::MovDst => self.mov_destination(operand, ty),
@@ -379,9 +387,9 @@ impl Resolver<'_, '_> {
     }
 
     fn destination(&mut self, operand: &Operand<'_>, ty: Ty, fit: Fit) -> Result<Arg, Diagnostic> {
-        // The assembler takes `p|_` wherever one predicate is written.
+        // The assembler takes `d|_` wherever one register is written.
         let operand = match operand {
-            Operand::Pair(first, second, _) if ty.kind == TyKind::Pred && is_sink(second) => first,
+            Operand::Pair(first, second, _) if is_sink(second) => first,
             other => other,
         };
         let register = self.register(operand)?;

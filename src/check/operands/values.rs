@@ -309,6 +309,7 @@ impl Resolver<'_, '_> {
         &mut self,
         operand: &Operand<'_>,
         ty: Ty,
+        fit: Fit,
     ) -> Result<Arg, Diagnostic> {
         let Operand::Pair(first, second, _) = operand else {
             return Err(Diagnostic::error(
@@ -321,11 +322,39 @@ impl Resolver<'_, '_> {
             None
         } else {
             let register = self.register(first)?;
-            self.check_fit(first.span(), ty, &register, Fit::Exact)?;
+            self.check_fit(first.span(), ty, &register, fit)?;
             Some(register.reg)
         };
         let predicate = self.predicate_register(second)?;
         Ok(Arg::Dsts(value, Some(predicate.reg)))
+    }
+
+    /// `d`, `d|p`, `d|_`; with `sink` also `_` and `_|p`.
+    pub(super) fn maybe_pair_destination(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+        fit: Fit,
+        sink: bool,
+    ) -> Result<Arg, Diagnostic> {
+        let (first, second) = match operand {
+            Operand::Pair(first, second, _) => (&**first, Some(&**second)),
+            single => (single, None),
+        };
+        let value = if sink && is_sink(first) {
+            None
+        } else {
+            let register = self.register(first)?;
+            self.check_fit(first.span(), ty, &register, fit)?;
+            Some(register.reg)
+        };
+        let predicate = match second {
+            Some(second) if !(is_sink(second) && value.is_some()) => {
+                Some(self.predicate_register(second)?.reg)
+            }
+            Some(_) | None => None,
+        };
+        Ok(Arg::Dsts(value, predicate))
     }
 
     /// A predicate register, `!p`, or a constant; with `functions` the address of one, too.

@@ -3,10 +3,12 @@
 
 use crate::diag::Span;
 use crate::ir::control::{Callee, Slot as IrSlot, Terminator};
-use crate::ir::memory::{Address, AddressOf, Base, Space, Var};
+use crate::ir::memory::{Address, AddressOf, Base, Order, Space, Var};
+use crate::ir::sync::{AtomicOp, Fence, MbarrierOp};
+use crate::ir::waits::Waits;
 use crate::ir::{
     self, Block, FuncId, Function, FunctionKind, Guard, Inst, Kind, Module, Operand, Param,
-    ParamKind, PureOp, Reg, Special,
+    ParamKind, PureOp, Reg, RegClass, Special,
 };
 use crate::machine::{Access, FaultKind, window};
 use smallvec::SmallVec;
@@ -50,7 +52,7 @@ pub(super) struct Step {
     pub what: What,
 }
 
-/// Where a step stands in the IR.
+/// Where a step stands in the IR. That of a [`What::Turn`] is the first of its block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site {
     pub block: Block,
@@ -83,6 +85,13 @@ pub(super) enum What {
         special: Special,
     },
     Call(Box<Call>),
+    Meet(Box<Meet>),
+    Atomic(Box<Atomic>),
+    Fence(Fence),
+    Mbarrier(Box<Mbarrier>),
+    Copy(Box<Copy>),
+    /// The beginning of a soft point; no instruction of the IR.
+    Turn,
     Nothing,
     Unsupported,
     Jump(usize),
@@ -109,6 +118,7 @@ pub(super) struct Load {
     pub access: Access,
     pub dsts: SmallVec<[Option<Dst>; 4]>,
     pub place: Place,
+    pub order: Order,
 }
 
 /// `st`
@@ -119,6 +129,52 @@ pub(super) struct Store {
     pub access: Access,
     pub srcs: SmallVec<[Src; 4]>,
     pub place: Place,
+    pub order: Order,
+}
+
+/// Where threads meet.
+#[derive(Debug)]
+pub(super) struct Meet {
+    /// Index into [`Waits::sites`].
+    pub site: u32,
+    pub srcs: SmallVec<[Src; 4]>,
+    pub dsts: SmallVec<[Option<Dst>; 2]>,
+}
+
+/// `atom`, `red`
+#[derive(Debug)]
+pub(super) struct Atomic {
+    pub op: AtomicOp,
+    /// 2, 4, 8 or 16.
+    pub bytes: u8,
+    pub access: Access,
+    pub srcs: SmallVec<[Src; 4]>,
+    pub dsts: SmallVec<[Option<Dst>; 2]>,
+    pub place: Place,
+    pub order: Order,
+}
+
+/// `mbarrier`
+#[derive(Debug)]
+pub(super) struct Mbarrier {
+    pub op: MbarrierOp,
+    pub access: Access,
+    pub srcs: SmallVec<[Src; 2]>,
+    pub dst: Option<Dst>,
+    pub place: Place,
+}
+
+/// An asynchronous copy.
+#[derive(Debug)]
+pub(super) struct Copy {
+    pub to: Place,
+    pub from: Place,
+    pub bytes: Src,
+    pub read: Option<Src>,
+    pub ignore: Option<Src>,
+    pub align: u32,
+    pub reduce: Option<(AtomicOp, ir::IntTy)>,
+    pub mbarrier: Option<Place>,
 }
 
 /// A source.
@@ -202,21 +258,33 @@ pub(super) enum Slot {
 
 impl Code {
     /// Decodes a function.
-    pub fn new(module: &Module, id: FuncId) -> Code {
+    pub fn new(module: &Module, waits: &Waits, id: FuncId) -> Code {
         let function = &module.functions[id.index()];
         let decoder = Decoder { module, function };
+        let soft = |index: usize| waits.is_soft(id, Block(index as u32));
         let mut starts = Vec::with_capacity(function.blocks.len());
         let mut next = 0;
-        for block in &function.blocks {
+        for (index, block) in function.blocks.iter().enumerate() {
             starts.push(next);
-            next += block.insts.len() + 1;
+            next += block.insts.len() + 1 + usize::from(soft(index));
         }
         let mut steps = Vec::with_capacity(next);
         let mut sites = Vec::with_capacity(next);
         for (index, block) in function.blocks.iter().enumerate() {
             let block_id = Block(index as u32);
+            if soft(index) {
+                steps.push(Step {
+                    guard: None,
+                    what: What::Turn,
+                });
+                sites.push(Site {
+                    block: block_id,
+                    inst: (!block.insts.is_empty()).then_some(0),
+                });
+            }
             for (inst_index, inst) in block.insts.iter().enumerate() {
-                steps.push(decoder.inst(inst));
+                let site = waits.site(id, block_id, inst_index);
+                steps.push(decoder.inst(inst, site));
                 sites.push(Site {
                     block: block_id,
                     inst: Some(inst_index),
@@ -293,7 +361,8 @@ struct Decoder<'m> {
 }
 
 impl Decoder<'_> {
-    fn inst(&self, inst: &Inst) -> Step {
+    /// `site` is where threads meet at it.
+    fn inst(&self, inst: &Inst, site: Option<u32>) -> Step {
         let what = match &inst.kind {
             Kind::Pure(pure) => What::Pure {
                 op: pure.op,
@@ -337,12 +406,23 @@ impl Decoder<'_> {
                 results: call.results.iter().map(|slot| self.slot(*slot)).collect(),
             })),
             Kind::Hint { .. } => What::Nothing,
-            Kind::Meet(_)
-            | Kind::Atomic(_)
-            | Kind::Fence(_)
-            | Kind::Mbarrier(_)
-            | Kind::Copy(_)
-            | Kind::Unsupported => What::Unsupported,
+            Kind::Meet(meet) => What::Meet(Box::new(Meet {
+                // All of them have one.
+                site: site.unwrap_or(0),
+                srcs: (meet.srcs.iter().zip(meet.op.signature().srcs))
+                    .map(|(src, class)| src_of(*src, class.mask()))
+                    .collect(),
+                dsts: meet
+                    .dsts
+                    .iter()
+                    .map(|d| d.map(|reg| self.dst(reg)))
+                    .collect(),
+            })),
+            Kind::Atomic(atomic) => What::Atomic(Box::new(self.atomic(atomic))),
+            Kind::Fence(fence) => What::Fence(*fence),
+            Kind::Mbarrier(mbarrier) => What::Mbarrier(Box::new(self.mbarrier(mbarrier))),
+            Kind::Copy(copy) => What::Copy(Box::new(self.copy(copy))),
+            Kind::Unsupported => What::Unsupported,
         };
         Step {
             guard: inst.guard,
@@ -381,6 +461,7 @@ impl Decoder<'_> {
                 .map(|d| d.map(|reg| self.dst(reg)))
                 .collect(),
             place: self.place(load.space, &load.addr, access),
+            order: load.order,
         })
     }
 
@@ -391,7 +472,59 @@ impl Decoder<'_> {
             access,
             srcs: store.srcs.iter().map(|s| src_of(*s, u64::MAX)).collect(),
             place: self.place(store.space, &store.addr, access),
+            order: store.order,
         })
+    }
+
+    fn atomic(&self, atomic: &ir::sync::Atomic) -> Atomic {
+        let access = access(true, atomic.bytes, 1, atomic.bytes);
+        let mask = u64::MAX >> (64 - 8 * u32::from(atomic.bytes.clamp(1, 8)));
+        Atomic {
+            op: atomic.op,
+            bytes: atomic.bytes,
+            access,
+            srcs: atomic.srcs.iter().map(|s| src_of(*s, mask)).collect(),
+            dsts: (atomic.dsts.iter())
+                .map(|d| d.map(|reg| self.dst(reg)))
+                .collect(),
+            place: self.place(atomic.space, &atomic.addr, access),
+            order: atomic.order,
+        }
+    }
+
+    fn mbarrier(&self, mbarrier: &ir::sync::Mbarrier) -> Mbarrier {
+        let writes = !matches!(mbarrier.op, MbarrierOp::Test { .. });
+        let access = access(writes, 8, 1, 8);
+        let words = match mbarrier.op {
+            MbarrierOp::Test { parity: false, .. } => u64::MAX,
+            _ => RegClass::B32.mask(),
+        };
+        Mbarrier {
+            op: mbarrier.op,
+            access,
+            srcs: mbarrier.srcs.iter().map(|s| src_of(*s, words)).collect(),
+            dst: mbarrier.dst.map(|reg| self.dst(reg)),
+            place: self.place(mbarrier.space, &mbarrier.addr, access),
+        }
+    }
+
+    fn copy(&self, copy: &ir::sync::Copy) -> Copy {
+        // How many bytes is told when it is executed; what is checked here is where single bytes lie.
+        let place = |(space, addr): &(Space, Address), write| {
+            self.place(*space, addr, access(write, 1, 1, copy.align))
+        };
+        let word = |operand| src_of(operand, RegClass::B32.mask());
+        Copy {
+            to: place(&copy.to, true),
+            from: place(&copy.from, false),
+            bytes: word(copy.bytes),
+            read: copy.read.map(word),
+            ignore: copy.ignore.map(|p| src_of(p, RegClass::Pred.mask())),
+            align: copy.align.max(1).into(),
+            reduce: copy.reduce,
+            mbarrier: (copy.mbarrier.as_ref())
+                .map(|(space, addr)| self.place(*space, addr, access(true, 8, 1, 8))),
+        }
     }
 
     /// What an access reaches.

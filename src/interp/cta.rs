@@ -5,7 +5,7 @@ use super::code::Code;
 use super::memory::zero;
 use crate::ir::{FuncId, Module};
 use crate::machine::memory::Window;
-use crate::machine::{Launch, Scratch, View};
+use crate::machine::{Launch, View};
 
 /// A CTA that runs.
 pub(super) struct Cta<'a> {
@@ -22,21 +22,23 @@ pub(super) struct Cta<'a> {
 }
 
 impl<'a> Cta<'a> {
-    /// The CTA `block` of a kernel, or of a function called from the host, with its shared memory zeroed.
+    /// The CTA `block` of a kernel, or of a function called from the host, with its shared memory zeroed. Of `shared` and `local`
+    /// it uses what it may have.
     pub fn new(
         interpreter: &'a Interpreter,
         function: FuncId,
         launch: &'a Launch<'a>,
-        scratch: &Scratch,
+        shared: Window,
+        local: Window,
         param: Window,
         block: [u32; 3],
     ) -> Self {
         let module = &interpreter.module;
         let function = &module.functions[function.index()];
         let bytes = function.shared_window(launch.dynamic_shared);
-        let shared = within(scratch.shared.window(), bytes);
+        let shared = within(shared, bytes);
         zero(shared, 0);
-        let local = within(scratch.local.window(), launch.limits.local_bytes.into());
+        let local = within(local, launch.limits.local_bytes.into());
         Cta {
             interpreter,
             launch,

@@ -3,10 +3,11 @@
 use super::code::{Anchor, Load, Place, Store};
 use super::cta::Cta;
 use super::thread::{Frame, Thread, Wrong, little_endian};
-use crate::ir::memory::{Base, Space, Var};
+use crate::ir::memory::{Base, Order, Space, Var};
 use crate::ir::{Function, Inst, Kind};
 use crate::machine::memory::{self, Window};
 use crate::machine::{Access, FaultKind, Nearest};
+use std::sync::atomic::{Ordering, fence};
 
 /// An access: where, how many bytes.
 #[derive(Clone, Copy)]
@@ -16,7 +17,7 @@ pub(super) struct Reached {
     pub bytes: u32,
 }
 
-fn wrong(kind: FaultKind, reached: Reached) -> Box<Wrong> {
+pub(super) fn wrong(kind: FaultKind, reached: Reached) -> Box<Wrong> {
     Box::new(Wrong {
         kind,
         detail: None,
@@ -65,6 +66,7 @@ impl<'a> Thread<'a> {
             };
             self.set(frame, dst.reg, value & dst.mask);
         }
+        acquire(load.order);
         Ok(())
     }
 
@@ -77,6 +79,7 @@ impl<'a> Thread<'a> {
     ) -> Result<(), Box<Wrong>> {
         let size = usize::from(store.bytes);
         let place = self.find(cta, frame, &store.place, store.access)?;
+        release(store.order);
         for (i, src) in store.srcs.iter().enumerate() {
             let value = self.value(frame, *src);
             match place {
@@ -93,7 +96,7 @@ impl<'a> Thread<'a> {
 
     /// Checks an access.
     #[inline]
-    fn find(
+    pub(super) fn find(
         &self,
         cta: &Cta<'_>,
         frame: &Frame<'_>,
@@ -134,10 +137,28 @@ impl<'a> Thread<'a> {
 
 /// Where an access that is right goes.
 #[derive(Clone, Copy)]
-enum Found {
+pub(super) enum Found {
     Memory(*mut u8),
     /// Offset in [`Thread::bytes`].
     Frame(usize),
+}
+
+/// After a read: what follows stays behind it.
+#[inline]
+pub(super) fn acquire(order: Order) {
+    match order {
+        Order::Acquire | Order::AcquireRelease => fence(Ordering::Acquire),
+        Order::Weak | Order::Volatile | Order::Relaxed | Order::Release => {}
+    }
+}
+
+/// Before a write: what precedes stays before it.
+#[inline]
+pub(super) fn release(order: Order) {
+    match order {
+        Order::Release | Order::AcquireRelease => fence(Ordering::Release),
+        Order::Weak | Order::Volatile | Order::Relaxed | Order::Acquire => {}
+    }
 }
 
 /// Zeroes a window from `start` on.
@@ -145,6 +166,13 @@ pub(super) fn zero(window: Window, start: u64) {
     let len = window.len.saturating_sub(start) as usize;
     // SAFETY: the window is memory that only this CTA, or this thread, uses; `start + len` is its end.
     unsafe { std::ptr::write_bytes(window.base.wrapping_add(start as usize), 0, len) }
+}
+
+/// Copies what `from` holds to the beginning of `to`, which is no shorter.
+pub(super) fn copy(from: Window, to: Window) {
+    let len = from.len.min(to.len) as usize;
+    // SAFETY: both are memory that only this thread uses, and not the same.
+    unsafe { std::ptr::copy_nonoverlapping(from.base, to.base, len) }
 }
 
 /// The parameter that a wrong access by name meant, where parameters are not a window.

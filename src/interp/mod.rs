@@ -7,18 +7,23 @@
 mod code;
 mod cta;
 mod memory;
+mod resumable;
 mod special;
+mod sync;
 mod thread;
 mod trace;
 
 #[cfg(test)]
 mod tests;
 
+pub use resumable::Resumable;
 pub use trace::{NoTrace, Step, Trace};
 
+use crate::ir::waits::Waits;
 use crate::ir::{FuncId, Module};
 use crate::machine::memory::Window;
-use crate::machine::{Fault, Launch, Scratch};
+use crate::machine::schedule::Progress;
+use crate::machine::{Fault, FaultKind, Launch, Room, Scratch};
 use code::Code;
 use cta::Cta;
 use std::sync::{Arc, OnceLock};
@@ -28,6 +33,7 @@ use thread::{End, Thread};
 #[derive(Debug)]
 pub struct Interpreter {
     module: Arc<Module>,
+    waits: OnceLock<Waits>,
     code: Box<[OnceLock<Code>]>,
 }
 
@@ -36,11 +42,29 @@ impl Interpreter {
     pub fn new(module: Arc<Module>) -> Self {
         Interpreter {
             code: module.functions.iter().map(|_| OnceLock::new()).collect(),
+            waits: OnceLock::new(),
             module,
         }
     }
 
-    /// Runs one CTA of a kernel. `block` is its `%ctaid`; `trace` sees each instruction. `scratch` holds at least the
+    /// Whether threads of a kernel or function may have to be left before their end: [`Interpreter::begin_block`] runs it.
+    pub fn suspends(&self, function: FuncId) -> bool {
+        self.waits().suspends(function)
+    }
+
+    /// A CTA of a kernel, none of whose threads has begun; as [`Interpreter::run_block`], with memory of its own, that of its
+    /// threads out of `room`. `None` if there is not enough.
+    pub fn begin_block<'a>(
+        &'a self,
+        kernel: FuncId,
+        launch: &'a Launch<'_>,
+        room: &'a Room,
+        block: [u32; 3],
+    ) -> Option<Resumable<'a>> {
+        Resumable::new(self, kernel, launch, room, launch.params, block)
+    }
+
+    /// Runs one CTA of a kernel whose threads never have to be left. `block` is its `%ctaid`; `trace` sees each instruction. `scratch` holds at least the
     /// kernel's static and the launch's dynamic shared memory, and [`Limits::local_bytes`] of local memory. Gives the
     /// number of executed instructions of the IR, with those that their guard switched off and the ways out of blocks.
     ///
@@ -61,7 +85,15 @@ impl Interpreter {
             base: params.as_mut_ptr().cast(),
             len: launch.params.len() as u64,
         };
-        let cta = Cta::new(self, kernel, launch, scratch, param, block);
+        let cta = Cta::new(
+            self,
+            kernel,
+            launch,
+            scratch.shared.window(),
+            scratch.local.window(),
+            param,
+            block,
+        );
         let mut thread = Thread::new(&cta);
         let mut steps = 0;
         let [nx, ny, nz] = launch.block;
@@ -94,20 +126,53 @@ impl Interpreter {
         results: &mut [u8],
         trace: &mut impl Trace,
     ) -> Result<u64, Fault> {
-        let cta = Cta::new(self, function, launch, scratch, Window::EMPTY, [0; 3]);
+        if self.suspends(function) {
+            return self.call_meeting(function, launch, args, results, trace);
+        }
+        let (shared, local) = (scratch.shared.window(), scratch.local.window());
+        let param = Window::EMPTY;
+        let cta = Cta::new(self, function, launch, shared, local, param, [0; 3]);
         let mut thread = Thread::new(&cta);
         thread.start(&cta, function, 0, [0; 3])?;
         thread.set_params(args);
         match thread.run(&cta, trace)? {
             End::Returned => thread.results(self.code(function), results),
-            End::Exited => results.fill(0),
+            End::Exited | End::Met(_) | End::Yielded => results.fill(0),
         }
         Ok(thread.steps())
     }
 
+    /// Calls a function that meets others, of whom there are none.
+    fn call_meeting(
+        &self,
+        function: FuncId,
+        launch: &Launch<'_>,
+        args: &[u8],
+        results: &mut [u8],
+        trace: &mut impl Trace,
+    ) -> Result<u64, Fault> {
+        let room = Room::new(launch.limits.local_bytes.into());
+        let Some(mut cta) = Resumable::new(self, function, launch, &room, &[], [0; 3]) else {
+            let span = self.module.functions[function.index()].span;
+            let kind = FaultKind::StackOverflow;
+            return Err(Fault::new(kind, &self.module, function, span, u32::MAX));
+        };
+        cta.set_params(args)?;
+        while cta.run(trace)? != Progress::Done {
+            std::thread::yield_now();
+        }
+        cta.results(results);
+        Ok(cta.steps())
+    }
+
+    /// Where threads may have to be left.
+    fn waits(&self) -> &Waits {
+        self.waits.get_or_init(|| Waits::new(&self.module))
+    }
+
     /// A function's code, decoded when it is first asked for.
     fn code(&self, function: FuncId) -> &Code {
-        self.code[function.index()].get_or_init(|| Code::new(&self.module, function))
+        self.code[function.index()].get_or_init(|| Code::new(&self.module, self.waits(), function))
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! All state of a thread lies in [`Thread`], so that it can be left between two steps and taken up again.
 
-use super::code::{Call, Code, Slot, Src, Target, What};
+use super::code::{Call, Code, Meet, Slot, Src, Target, What};
 use super::cta::Cta;
-use super::{Step, Trace, memory, special};
+use super::{Step, Trace, memory, special, sync};
 use crate::ir::control::{CallType, Callee};
 use crate::ir::{FuncId, Function, FunctionKind, Kind, Reg};
-use crate::machine::{Fault, FaultKind, View, window};
+use crate::machine::schedule::TURN;
+use crate::machine::{Buffer, Fault, FaultKind, Room, View, window};
 use crate::semantics;
 use smallvec::SmallVec;
 
@@ -52,15 +53,39 @@ pub(super) struct Thread<'a> {
     steps: u64,
     /// The number of steps at which to look at the limits next.
     poll: u64,
+    /// How often it has come to soft points since it was taken up.
+    turn: u32,
+    /// Where it meets others.
+    met: Option<&'a Meet>,
+    /// Where its memory is accounted for, if it may be left and has local memory of its own.
+    own: Option<Own<'a>>,
 }
 
-/// How a thread ended.
+/// The memory of a thread that may be left.
+struct Own<'a> {
+    room: &'a Room,
+    /// Bytes taken from the room.
+    held: u64,
+    local: Buffer,
+}
+
+impl Drop for Own<'_> {
+    fn drop(&mut self) {
+        self.room.give(self.held);
+    }
+}
+
+/// Where a thread stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// The function that it began with returned.
     Returned,
     /// `exit`, at any depth.
     Exited,
+    /// It meets others, at a site.
+    Met(u32),
+    /// It has used up its turn.
+    Yielded,
 }
 
 /// What comes after a step.
@@ -73,6 +98,16 @@ enum Next {
     Frame,
     /// Nothing.
     Exit,
+    /// The following step, when the thread is taken up again.
+    Stop(End),
+}
+
+/// A step that is to be shown, as it is before it.
+struct Shown {
+    index: usize,
+    depth: u32,
+    reads: SmallVec<[(Reg, u64); 8]>,
+    executed: bool,
 }
 
 /// What a step did wrong.
@@ -84,7 +119,7 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    fn new(kind: FaultKind, detail: impl Into<String>) -> Box<Self> {
+    pub fn new(kind: FaultKind, detail: impl Into<String>) -> Box<Self> {
         Box::new(Wrong {
             kind,
             detail: Some(detail.into()),
@@ -116,6 +151,22 @@ impl<'a> Thread<'a> {
             view: cta.view,
             steps: 0,
             poll: 0,
+            turn: 0,
+            met: None,
+            own: None,
+        }
+    }
+
+    /// One that may be left, with local memory of its own. Its memory is taken from `room`.
+    pub fn with_room(cta: &Cta<'a>, room: &'a Room) -> Self {
+        let own = Own {
+            room,
+            held: 0,
+            local: Buffer::EMPTY,
+        };
+        Thread {
+            own: Some(own),
+            ..Thread::new(cta)
         }
     }
 
@@ -135,6 +186,8 @@ impl<'a> Thread<'a> {
         self.view = cta.view;
         self.steps = 0;
         self.poll = 0;
+        self.turn = 0;
+        self.met = None;
         self.enter(cta, function).map_err(|wrong| {
             let module = cta.module();
             let span = module.functions[function.index()].span;
@@ -164,7 +217,62 @@ impl<'a> Thread<'a> {
         self.steps
     }
 
-    /// Executes steps until the thread ends.
+    /// The sources of the meeting at which it stopped.
+    pub fn sources(&self) -> SmallVec<[u64; 4]> {
+        match (self.met, self.frames.last()) {
+            (Some(meet), Some(frame)) => meet
+                .srcs
+                .iter()
+                .map(|src| self.value(frame, *src))
+                .collect(),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// Takes it up again, with the results of the meeting at which it stopped, if it did.
+    pub fn take_up<T: Trace>(&mut self, cta: &Cta<'a>, results: [u64; 2], trace: &mut T) {
+        self.turn = 0;
+        // Whoever comes back again and again looks at the flag each time.
+        self.poll = self.steps;
+        let (Some(meet), Some(frame)) = (self.met.take(), self.frames.last().copied()) else {
+            return;
+        };
+        let shown = T::ENABLED.then(|| self.shown(cta, &frame, frame.next - 1));
+        for (dst, result) in meet.dsts.iter().zip(results) {
+            if let Some(dst) = dst {
+                self.set(&frame, dst.reg, result & dst.mask);
+            }
+        }
+        if let Some(shown) = &shown {
+            self.show(cta, &frame, shown, Some(&Next::Following), trace);
+        }
+    }
+
+    /// Whether it has begun and is not over.
+    pub fn has_begun(&self) -> bool {
+        !self.frames.is_empty()
+    }
+
+    /// Gives back what it holds, after its end.
+    pub fn clear(&mut self) {
+        self.frames = Vec::new();
+        self.regs = Vec::new();
+        self.bytes = Vec::new();
+        self.own = None;
+    }
+
+    /// The place of the step at which it stands, for faults of its meeting.
+    pub fn place(&self, cta: &Cta<'_>, kind: FaultKind) -> Option<Fault> {
+        let frame = self.frames.last()?;
+        let wrong = Wrong {
+            kind,
+            detail: None,
+            access: None,
+        };
+        Some(self.fault(cta, frame, frame.next.saturating_sub(1), wrong))
+    }
+
+    /// Executes steps until the thread stops.
     pub fn run<T: Trace>(&mut self, cta: &Cta<'a>, trace: &mut T) -> Result<End, Fault> {
         while let Some(frame) = self.frames.last().copied() {
             let mut step = frame.next;
@@ -179,6 +287,12 @@ impl<'a> Thread<'a> {
                     Ok(Next::Step(to)) => step = to,
                     Ok(Next::Frame) => break,
                     Ok(Next::Exit) => return Ok(End::Exited),
+                    Ok(Next::Stop(end)) => {
+                        if let Some(frame) = self.frames.last_mut() {
+                            frame.next = step + 1;
+                        }
+                        return Ok(end);
+                    }
                     Err(wrong) => return Err(self.fault(cta, &frame, step, *wrong)),
                 }
             }
@@ -226,6 +340,21 @@ impl<'a> Thread<'a> {
             What::Call(call) => {
                 self.call(cta, frame, index, call)?;
                 return Ok(Next::Frame);
+            }
+            What::Meet(meet) => {
+                self.met = Some(meet);
+                return Ok(Next::Stop(End::Met(meet.site)));
+            }
+            What::Atomic(atomic) => self.atomic(cta, frame, atomic)?,
+            What::Fence(fence) => sync::fence(*fence),
+            What::Mbarrier(mbarrier) => self.mbarrier(cta, frame, mbarrier)?,
+            What::Copy(copy) => self.copy(cta, frame, copy)?,
+            What::Turn => {
+                self.steps -= 1;
+                self.turn += 1;
+                if self.turn >= TURN && self.own.is_some() {
+                    return Ok(Next::Stop(End::Yielded));
+                }
             }
             What::Nothing => {}
             What::Unsupported => {
@@ -388,11 +517,13 @@ impl<'a> Thread<'a> {
                     cta.local.len
                 ));
             }
+            self.have_local(end, cta.local.len)?;
             self.view.local.len = end;
             memory::zero(self.view.local, local);
         }
         let regs = self.regs.len();
         let bytes = self.bytes.len();
+        self.hold(8 * (regs + code.regs) + bytes + code.bytes)?;
         if 8 * (regs + code.regs) + bytes + code.bytes > STACK_BYTES {
             return overflow(format!("more than {STACK_BYTES} bytes of registers"));
         }
@@ -406,6 +537,44 @@ impl<'a> Thread<'a> {
             local,
             caller_local,
         });
+        Ok(())
+    }
+
+    /// Sees to it that a thread with local memory of its own has `end` bytes of it; `most` is what it may have.
+    fn have_local(&mut self, end: u64, most: u64) -> Result<(), Box<Wrong>> {
+        let Some(own) = &self.own else {
+            return Ok(());
+        };
+        let old = own.local.window();
+        if end <= old.len {
+            return Ok(());
+        }
+        let size = end.next_power_of_two().clamp(256, most.max(256));
+        let new = Buffer::try_zeroed(size as usize).ok_or_else(|| no_room(size))?;
+        self.hold(new.len())?;
+        memory::copy(old, new.window());
+        self.view.local.base = new.as_ptr();
+        if let Some(own) = &mut self.own {
+            own.local = new;
+        }
+        Ok(())
+    }
+
+    /// Accounts for so many bytes of registers and parameters, or of local memory, where a thread may be left.
+    fn hold(&mut self, bytes: usize) -> Result<(), Box<Wrong>> {
+        let depth = self.frames.len();
+        let Some(own) = &mut self.own else {
+            return Ok(());
+        };
+        let frames = (depth + 1) * size_of::<Frame<'_>>();
+        let wanted = (bytes + frames + own.local.len()) as u64;
+        if wanted > own.held {
+            let more = (wanted - own.held).max(own.held / 2);
+            if !own.room.take(more) {
+                return Err(no_room(more));
+            }
+            own.held += more;
+        }
         Ok(())
     }
 
@@ -452,7 +621,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// A step, shown to `trace`.
+    /// A step, shown to `trace`. One at which the thread stops is shown when it is taken up again.
     fn traced<T: Trace>(
         &mut self,
         cta: &Cta<'a>,
@@ -460,17 +629,32 @@ impl<'a> Thread<'a> {
         index: usize,
         trace: &mut T,
     ) -> Result<Next, Box<Wrong>> {
+        if let What::Turn = frame.code.steps[index].what {
+            return self.step(cta, frame, index);
+        }
+        let shown = self.shown(cta, frame, index);
+        let next = self.step(cta, frame, index);
+        if !matches!(next, Ok(Next::Stop(_))) {
+            self.show(cta, frame, &shown, next.as_ref().ok(), trace);
+        }
+        next
+    }
+
+    /// What is to be shown of a step, before it.
+    fn shown(&self, cta: &Cta<'a>, frame: &Frame<'a>, index: usize) -> Shown {
         let function = &cta.module().functions[frame.code.function.index()];
-        let inst = frame.code.inst(function, index);
-        let depth = self.frames.len() as u32 - 1;
-        let mut reads: SmallVec<[(Reg, u64); 8]> = SmallVec::new();
-        let mut writes: SmallVec<[(Reg, u64); 8]> = SmallVec::new();
-        let mut executed = true;
-        match inst {
+        let mut shown = Shown {
+            index,
+            depth: self.frames.len() as u32 - 1,
+            reads: SmallVec::new(),
+            executed: true,
+        };
+        let reads = &mut shown.reads;
+        match frame.code.inst(function, index) {
             Some(inst) => {
                 inst.uses(|reg| reads.push((reg, self.get(frame, reg))));
                 if let Some(guard) = inst.guard {
-                    executed = (self.get(frame, guard.reg) != 0) != guard.negated;
+                    shown.executed = (self.get(frame, guard.reg) != 0) != guard.negated;
                 }
             }
             None => {
@@ -479,13 +663,33 @@ impl<'a> Thread<'a> {
                 reads.extend(decides.map(|reg| (reg, self.get(frame, reg))));
             }
         }
-        let next = self.step(cta, frame, index);
-        if let (Some(inst), true, Ok(Next::Following)) = (inst, executed, &next) {
+        shown
+    }
+
+    /// Shows a step, after it; `next` is `None` if it faulted.
+    fn show<T: Trace>(
+        &self,
+        cta: &Cta<'a>,
+        frame: &Frame<'a>,
+        shown: &Shown,
+        next: Option<&Next>,
+        trace: &mut T,
+    ) {
+        let Shown {
+            index,
+            depth,
+            executed,
+            ..
+        } = *shown;
+        let function = &cta.module().functions[frame.code.function.index()];
+        let inst = frame.code.inst(function, index);
+        let mut writes: SmallVec<[(Reg, u64); 8]> = SmallVec::new();
+        if let (Some(inst), true, Some(Next::Following)) = (inst, executed, next) {
             inst.defs(|reg| writes.push((reg, self.get(frame, reg))));
         }
-        let to = match &next {
-            Ok(Next::Step(to)) => Some(frame.code.place(function, *to).0),
-            Ok(Next::Following | Next::Frame | Next::Exit) | Err(_) => None,
+        let to = match next {
+            Some(Next::Step(to)) => Some(frame.code.place(function, *to).0),
+            Some(Next::Following | Next::Frame | Next::Exit | Next::Stop(_)) | None => None,
         };
         let mut results: SmallVec<[(Reg, u64); 8]> = SmallVec::new();
         let caller = self.frames.last().copied();
@@ -505,13 +709,12 @@ impl<'a> Thread<'a> {
             thread: self.index,
             depth,
             executed,
-            reads: &reads,
-            faulted: next.is_err(),
+            reads: &shown.reads,
+            faulted: next.is_none(),
             writes: &writes,
             to,
             returned: caller.map(|caller| (caller.code.function, &results[..])),
         });
-        next
     }
 
     /// The fault of a step.
@@ -540,6 +743,15 @@ impl<'a> Thread<'a> {
         fault.detail = wrong.detail;
         fault
     }
+}
+
+/// There is no memory for a thread that may be left.
+#[cold]
+fn no_room(bytes: u64) -> Box<Wrong> {
+    Wrong::new(
+        FaultKind::StackOverflow,
+        format!("there is no room for {bytes} more bytes of registers and local memory"),
+    )
 }
 
 /// The type that an indirect call gives.

@@ -43,6 +43,7 @@ pub mod sync;
 mod types;
 pub mod verify;
 pub mod video;
+pub mod waits;
 
 pub use function::{
     BasicBlock, Function, FunctionKind, Param, ParamKind, RegInfo, StackVar, ThreadLimits,

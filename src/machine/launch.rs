@@ -3,7 +3,7 @@
 use super::memory::{AddressMap, Window};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A flag that asks running threads to end. Native code polls it at loop back edges and calls.
 #[derive(Debug, Default)]
@@ -71,6 +71,31 @@ pub struct Launch<'a> {
     pub limits: Limits<'a>,
 }
 
+/// Memory that threads of a launch which may be left may have, all of them together.
+#[derive(Debug)]
+pub struct Room(AtomicU64);
+
+impl Room {
+    /// So many bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Room(AtomicU64::new(bytes))
+    }
+
+    /// Takes so many bytes, if they are there.
+    pub fn take(&self, bytes: u64) -> bool {
+        let left = |left: u64| left.checked_sub(bytes);
+        (self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, left))
+        .is_ok()
+    }
+
+    /// Gives back what was taken.
+    pub fn give(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
 /// Memory that a worker needs to run CTAs, used again for each.
 #[derive(Debug)]
 pub struct Scratch {
@@ -98,10 +123,19 @@ pub struct Buffer {
     layout: Layout,
 }
 
+#[repr(align(256))]
+struct Aligned;
+
 /// Alignment of all device memory in bytes.
 pub const ALIGN: usize = 256;
 
 impl Buffer {
+    /// No bytes.
+    pub const EMPTY: Buffer = Buffer {
+        base: NonNull::<Aligned>::dangling().cast(),
+        layout: Layout::new::<()>(),
+    };
+
     /// `len` zeroed bytes, or `None` if they cannot be had.
     pub fn try_zeroed(len: usize) -> Option<Self> {
         let layout = Layout::from_size_align(len, ALIGN).ok()?;
@@ -115,6 +149,14 @@ impl Buffer {
         let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         base.as_ptr().expose_provenance();
         Some(Buffer { base, layout })
+    }
+
+    /// A copy of these bytes, or `None` if there is no memory for it.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let buffer = Buffer::try_zeroed(bytes.len())?;
+        // SAFETY: it has as many bytes, and nobody else knows it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.as_ptr(), bytes.len()) };
+        Some(buffer)
     }
 
     /// The first byte.

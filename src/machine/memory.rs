@@ -298,3 +298,56 @@ pub unsafe fn store(pointer: *mut u8, bytes: u8, value: u64) {
         }
     }
 }
+
+/// Replaces `bytes` (2, 4 or 8) bytes at `pointer` by what `f` makes of them, in one piece for everybody; gives the old
+/// value. Where `f` fails nothing is written. `f` may be asked more than once.
+///
+/// # Safety
+/// As [`load`], for writing.
+///
+/// # Errors
+/// That of `f`.
+pub unsafe fn update<E>(
+    pointer: *mut u8,
+    bytes: u8,
+    mut f: impl FnMut(u64) -> Result<u64, E>,
+) -> Result<u64, E> {
+    use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+    macro_rules! exchange {
+        ($atomic:ty, $word:ty) => {{
+            // SAFETY: the caller vouches for the pointer; atomics make concurrent accesses harmless.
+            let cell = unsafe { <$atomic>::from_ptr(pointer.cast()) };
+            let mut old = cell.load(Relaxed);
+            loop {
+                let new = f(old.into())? as $word;
+                match cell.compare_exchange_weak(old, new, Relaxed, Relaxed) {
+                    Ok(old) => return Ok(old.into()),
+                    Err(now) => old = now,
+                }
+            }
+        }};
+    }
+    match bytes {
+        2 => exchange!(AtomicU16, u16),
+        4 => exchange!(AtomicU32, u32),
+        _ => exchange!(AtomicU64, u64),
+    }
+}
+
+/// The same for 16 bytes at a multiple of 16. Where the processor cannot exchange as many in one piece, a lock of the process
+/// keeps such updates apart from each other, though not from accesses of fewer bytes.
+///
+/// # Safety
+/// As [`load`], for writing 16 bytes.
+pub unsafe fn update_16(pointer: *mut u8, mut f: impl FnMut(u128) -> u128) -> u128 {
+    use portable_atomic::{AtomicU128, Ordering::Relaxed};
+    // SAFETY: the caller vouches for the pointer; atomics make concurrent accesses harmless.
+    let cell = unsafe { AtomicU128::from_ptr(pointer.cast()) };
+    let mut old = cell.load(Relaxed);
+    loop {
+        match cell.compare_exchange_weak(old, f(old), Relaxed, Relaxed) {
+            Ok(old) => return old,
+            Err(now) => old = now,
+        }
+    }
+}

@@ -28,7 +28,7 @@ mod stack;
 
 pub use clock::nanoseconds;
 pub use fault::{Fault, FaultKind, Nearest};
-pub use launch::{ALIGN, Buffer, Launch, Limits, Scratch, Stop};
+pub use launch::{ALIGN, Buffer, Launch, Limits, Room, Scratch, Stop};
 pub(crate) use stack::with_stack;
 
 pub use memory::{Access, AddressMap, Region, View, window};

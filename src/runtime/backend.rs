@@ -4,14 +4,15 @@ use super::engine::{EngineConfig, EngineKind};
 use super::program::Program;
 use super::value::describe;
 use crate::error::{Error, Internal, Missing, Unsupported, Usage};
-use crate::interp::{Interpreter, NoTrace, Trace};
+use crate::interp::{Interpreter, NoTrace, Resumable, Trace};
 use crate::ir::{self, FuncId};
 #[cfg(feature = "clif")]
 use crate::jit::ReadError;
 use crate::jit::{
     self, Absent, Code, CompileError, DumpError, Given, Misuse, Prepared, Settings, Stage,
 };
-use crate::machine::{Fault, Launch, Scratch};
+use crate::machine::schedule::Progress;
+use crate::machine::{Fault, Launch, Room, Scratch};
 use std::sync::Arc;
 
 /// Compiles a module.
@@ -119,6 +120,7 @@ pub(super) fn absent(module: &ir::Module, function: FuncId, code: &Code) -> Opti
         ),
         absent @ (Absent::Undefined
         | Absent::Unsupported
+        | Absent::Meets
         | Absent::TooLarge { .. }
         | Absent::Limit) => {
             format!("native code: {absent}")
@@ -148,7 +150,29 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Runs one CTA; gives the number of executed instructions, 0 for native code. Only the interpreter traces.
+    /// Whether CTAs may have to be left before they are over: [`Runner::begin_block`].
+    pub(super) fn suspends(&self) -> bool {
+        match self {
+            Runner::Interpreter(interpreter, kernel, _) => interpreter.suspends(*kernel),
+            Runner::Native(_) => false,
+        }
+    }
+
+    /// A CTA that may be left, with memory of its own out of `room`; `None` if there is not enough.
+    pub(super) fn begin_block<'r>(
+        &'r self,
+        room: &'r Room,
+        block: [u32; 3],
+    ) -> Option<Resident<'r>> {
+        match self {
+            Runner::Interpreter(interpreter, kernel, launch) => interpreter
+                .begin_block(*kernel, launch, room, block)
+                .map(Resident::Interpreter),
+            Runner::Native(_) => None,
+        }
+    }
+
+    /// Runs one CTA that never has to be left; gives the number of executed instructions, 0 for native code. Only the interpreter traces.
     pub(super) fn run_block(
         &self,
         scratch: &Scratch,
@@ -160,6 +184,27 @@ impl<'a> Runner<'a> {
                 interpreter.run_block(*kernel, launch, scratch, block, trace)
             }
             Runner::Native(prepared) => prepared.run_block(scratch, block).map(|()| 0),
+        }
+    }
+}
+
+/// A CTA that has begun and is not over.
+pub(super) enum Resident<'a> {
+    Interpreter(Resumable<'a>),
+}
+
+impl Resident<'_> {
+    /// Runs it until it is over or should let others run.
+    pub(super) fn run(&mut self, trace: &mut impl Trace) -> Result<Progress, Fault> {
+        match self {
+            Resident::Interpreter(cta) => cta.run(trace),
+        }
+    }
+
+    /// Instructions that were executed, 0 for native code.
+    pub(super) fn steps(&self) -> u64 {
+        match self {
+            Resident::Interpreter(cta) => cta.steps(),
         }
     }
 }

@@ -58,8 +58,8 @@ impl Options {
         instance: &Instance,
         function: FuncId,
     ) -> Self {
-        self.kind = kind;
-        self.simple = match kind {
+        self.kind = instance.program().runs(function, kind);
+        self.simple = match self.kind {
             EngineKind::Interpreter => None,
             EngineKind::Native => instance.program().made().and_then(|c| c.simple(function)),
         };

@@ -18,6 +18,8 @@ pub(super) struct Facts {
     pub instructions: u64,
     /// Whether it may reach global memory.
     pub global_memory: bool,
+    /// Whether its threads meet others: barriers, warp operations, atomics and so on.
+    pub meets: bool,
 }
 
 impl Facts {
@@ -29,6 +31,7 @@ impl Facts {
             unbounded: false,
             instructions: 0,
             global_memory: false,
+            meets: false,
         };
         let mut missing = Vec::new();
         let mut seen = vec![false; module.functions.len()];
@@ -83,6 +86,20 @@ impl Facts {
             Kind::Load(load) => self.access(load.space),
             Kind::Store(store) => self.access(store.space),
             Kind::FunctionAddress { function, .. } => todo.push(*function),
+            Kind::Meet(_) | Kind::Fence(_) => self.meets = true,
+            Kind::Atomic(atomic) => {
+                self.meets = true;
+                self.access(atomic.space);
+            }
+            Kind::Mbarrier(mbarrier) => {
+                self.meets = true;
+                self.access(mbarrier.space);
+            }
+            Kind::Copy(copy) => {
+                self.meets = true;
+                self.access(copy.to.0);
+                self.access(copy.from.0);
+            }
             Kind::Call(call) => {
                 self.calls = true;
                 match &call.callee {
@@ -93,11 +110,6 @@ impl Facts {
             Kind::Pure(_)
             | Kind::AddressOf(_)
             | Kind::Special { .. }
-            | Kind::Meet(_)
-            | Kind::Atomic(_)
-            | Kind::Fence(_)
-            | Kind::Mbarrier(_)
-            | Kind::Copy(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }

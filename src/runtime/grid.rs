@@ -12,7 +12,7 @@ use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::interp::{NoTrace, Trace};
 use crate::ir::{self, FuncId};
-use crate::machine::{self, Fault, FaultKind, Limits, Stop};
+use crate::machine::{self, Fault, FaultKind, Limits, Room, Stop};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Instructions, all threads together, that are done before a helper would have come.
 const SMALL: u64 = 20_000;
+
+/// Most bytes of memory that the CTAs of a launch hold which have begun and are not over.
+pub(super) const ROOM: u64 = 4 << 30;
 
 /// A launch on its way.
 #[derive(Debug)]
@@ -34,15 +37,17 @@ pub(super) struct Job {
     memory: Arc<Snapshot>,
     stop: Arc<Stop>,
     /// CTAs of the grid, and the first that nobody has taken.
-    blocks: u64,
-    next: AtomicU64,
+    pub(super) blocks: u64,
+    pub(super) next: AtomicU64,
     /// The lowest CTA that went wrong; those above it need not run.
-    end: AtomicU64,
+    pub(super) end: AtomicU64,
     steps: AtomicU64,
     /// Workers that ran a CTA, and how many the busiest ran.
     busy: AtomicUsize,
     most: AtomicU64,
     failure: Mutex<Option<(u64, Error)>>,
+    /// Memory for CTAs that may be left.
+    pub(super) room: Room,
 }
 
 /// Where helpers come in. Those that come too late find the job gone, so that nothing outlives its launch.
@@ -121,6 +126,7 @@ impl Job {
             busy: AtomicUsize::new(0),
             most: AtomicU64::new(0),
             failure: Mutex::new(None),
+            room: Room::new(ROOM),
         }
     }
 
@@ -225,6 +231,9 @@ impl Job {
             },
         };
         let runner = Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
+        if runner.suspends() {
+            return self.run_residents(&runner, trace);
+        }
         let function = &program.ir().functions[self.kernel.index()];
         let shared = function.shared_window(self.dynamic_shared) as usize;
         with_scratch(shared, config.local_bytes as usize, |scratch| {
@@ -260,12 +269,17 @@ impl Job {
             }
         };
         let result = take();
+        self.count(steps, blocks);
+        result
+    }
+
+    /// Counts the instructions and CTAs of a worker.
+    pub(super) fn count(&self, steps: u64, blocks: u64) {
         self.steps.fetch_add(steps, Ordering::Relaxed);
         if blocks > 0 {
             self.busy.fetch_add(1, Ordering::Relaxed);
             self.most.fetch_max(blocks, Ordering::Relaxed);
         }
-        result
     }
 
     /// What is reported if several CTAs went wrong: what comes first in this order. An error that the kernel did not cause,
@@ -288,7 +302,7 @@ impl Job {
         (self.blocks / (workers as u64 * 16)).clamp(1, 64)
     }
 
-    fn block_at(&self, index: u64) -> [u32; 3] {
+    pub(super) fn block_at(&self, index: u64) -> [u32; 3] {
         let [x, y, _] = self.grid.map(u64::from);
         [index % x, index / x % y, index / x / y].map(|n| n as u32)
     }

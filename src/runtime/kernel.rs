@@ -106,6 +106,7 @@ impl Kernel {
         let program = self.instance.program();
         let kind = launch.engine.unwrap_or(program.engine().config().kind);
         program.require(self.id, kind)?;
+        let kind = program.runs(self.id, kind);
         let device = self.instance.device();
         let params = marshal(self.instance.ir(), self.ir(), device, args)?;
         Job::new(&self.instance, self.id, kind, &launch, params).run(&launch, trace)

@@ -21,6 +21,7 @@ mod low_memory;
 mod module;
 mod pool;
 mod program;
+mod residents;
 mod scratch;
 mod ticker;
 mod value;

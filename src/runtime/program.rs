@@ -150,12 +150,25 @@ impl Program {
         if let Some(unsupported) = &self.facts(function).unsupported {
             return Err(unsupported.clone().into());
         }
-        match kind {
+        match self.runs(function, kind) {
             EngineKind::Interpreter => Ok(()),
             EngineKind::Native => match backend::absent(self.ir(), function, self.native()?) {
                 Some(error) => Err(error),
                 None => Ok(()),
             },
+        }
+    }
+
+    /// Who runs a function, if `kind` is asked for. Native code cannot have threads that meet or wait for each other yet
+    /// ([`Absent::Meets`](crate::jit::Absent::Meets)): the interpreter runs those.
+    pub(super) fn runs(&self, function: FuncId, kind: EngineKind) -> EngineKind {
+        match kind {
+            EngineKind::Native
+                if self.facts(function).meets || self.interpreter().suspends(function) =>
+            {
+                EngineKind::Interpreter
+            }
+            EngineKind::Native | EngineKind::Interpreter => kind,
         }
     }
 

@@ -1,6 +1,6 @@
-//! What each pure operation computes: plain functions on plain integers, written to be read beside the PTX ISA text.
+//! What each operation computes: plain functions on plain integers, written to be read beside the PTX ISA text.
 //!
-//! One room for each family of [`ir`](crate::ir), and [`eval`] over them. Every function is total: no operator and no
+//! One room for each family of [`ir`](crate::ir), and [`eval`] over those that are pure. Every function is total: no operator and no
 //! operand panics or depends on anything else. The interpreter calls `eval`; the native engine computes the same in
 //! its own way and is tested against it.
 //!
@@ -11,6 +11,7 @@ mod compare;
 mod convert;
 mod extended;
 mod integer;
+pub mod sync;
 mod video;
 
 #[cfg(test)]

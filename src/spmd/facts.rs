@@ -15,6 +15,9 @@ pub enum Absent {
     /// It has instructions that are not built yet ([`Function::unsupported`](crate::ir::Function::unsupported)).
     #[error("it has unsupported instructions")]
     Unsupported,
+    /// Its threads meet others.
+    #[error("its threads meet others, which native code cannot do yet")]
+    Meets,
     /// It calls a function that has no machine code.
     #[error("it calls a function that cannot be compiled")]
     Calls(FuncId),
@@ -107,7 +110,7 @@ pub fn refuse(function: &Function) -> Option<Absent> {
         | Kind::Unsupported => false,
     };
     if (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| lacks(&i.kind)) {
-        return Some(Absent::Unsupported);
+        return Some(Absent::Meets);
     }
     let instructions = function
         .blocks

@@ -1,0 +1,410 @@
+//! The schedule of a CTA whose threads meet: who runs next, who waits for whom, what a meeting gives.
+//!
+//! Both engines follow it: it decides which lanes of which warp run, the engine runs each of them to its next stop, in order
+//! of the lanes, and leaves a [`Record`] of where they stopped and with which operands.
+//!
+//! # The canonical schedule
+//! Warps have their turns one after another, round after round. In its turn a warp runs as long as lanes of it are ready, and
+//! no more than [`RUNS`] times: all ready lanes to their next stops, then the meetings among them are looked at.
+//! * A warp operation with a mask takes place when all live lanes of the mask wait at an equal operation with the same mask,
+//!   wherever it stands in the text.
+//! * One of the old kind, without a mask, and `activemask`, takes place when no lane of the warp is ready: for the lanes that
+//!   wait at the site that comes first in the text, together.
+//! * A warp comes to a barrier of the CTA that is `.aligned` when all its live lanes wait there; at others each lane counts by
+//!   itself. With a number of threads the lanes that do not live count as arrived in a warp of which one has arrived; without
+//!   one, all live threads of the CTA are waited for.
+//! * A lane that has used up its turn at a soft point is ready again when its warp has its next turn.
+//!
+//! A seed shuffles the order of warps in each round, which lanes of a warp run together, and for how long a warp runs; what a
+//! meeting needs stays the same.
+
+mod barrier;
+mod report;
+mod shuffle;
+#[cfg(test)]
+mod tests;
+
+use crate::ir::sync::{BarrierAction, Op};
+use crate::machine::{Fault, FaultKind};
+use crate::semantics::sync;
+use barrier::Barrier;
+pub use shuffle::Shuffle;
+
+/// Threads of a warp.
+pub const LANES: usize = 32;
+
+/// [`Record::sites`]: the thread is over.
+pub const EXITED: u32 = u32::MAX;
+
+/// [`Record::sites`]: the thread has used up its turn at a soft point
+/// ([`Waits`](crate::ir::waits::Waits)).
+pub const YIELDED: u32 = u32::MAX - 1;
+
+/// [`Record::sites`]: the thread has not begun.
+pub const UNBEGUN: u32 = u32::MAX - 2;
+
+/// How often a thread comes to soft points, from where it was last taken up, before it gives up its turn at one.
+pub const TURN: u32 = 64;
+
+/// How often a warp runs in one turn.
+const RUNS: u32 = 256;
+
+/// How often warps of a CTA run before it lets others run, though it could go on.
+const LONG: u32 = 8192;
+
+/// Where the threads of a warp stand. Native code reads and writes it.
+#[repr(C)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Where each lane stopped: an index into [`Waits::sites`](crate::ir::waits::Waits::sites), [`EXITED`], [`YIELDED`]
+    /// or [`UNBEGUN`].
+    pub sites: [u32; LANES],
+    /// The sources of what it meets at, by source and lane, each within the mask of its class. The schedule writes the results
+    /// to the first two.
+    pub values: sync::Values,
+}
+
+/// What an engine does for the schedule.
+pub trait Threads {
+    /// Runs lanes of a warp, one after another in ascending order, each to where it stops next. Of those that stopped
+    /// at a site, `record` holds the results of the meeting.
+    ///
+    /// # Errors
+    /// What a thread did wrong; the lanes behind it have not run.
+    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<(), Fault>;
+
+    /// The operation at a site.
+    fn op(&self, site: u32) -> Op;
+
+    /// The fault `kind` at a site, by a thread.
+    fn fault(&self, site: u32, kind: FaultKind, warp: u32, lane: u32) -> Fault;
+}
+
+/// How far a CTA has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// All its threads are over.
+    Done,
+    /// None of its threads got further than to use up its turn: others should run.
+    Waits,
+    /// It has run for long, and could go on.
+    Busy,
+}
+
+/// The threads of a CTA, as far as others need to know. It can be left whenever [`Schedule::run`] has returned.
+#[derive(Debug)]
+pub struct Schedule {
+    threads: u32,
+    warps: Vec<Warp>,
+    barriers: Vec<Barrier>,
+    /// Threads that are not over.
+    live: u32,
+    /// Runs since the CTA was taken up.
+    runs: u32,
+    shuffle: Option<Shuffle>,
+}
+
+/// A warp. Masks of lanes; each live lane is in one of `ready` to `barred`.
+#[derive(Debug)]
+struct Warp {
+    record: Record,
+    /// Not over.
+    live: u32,
+    ready: u32,
+    /// Used up their turn.
+    yielded: u32,
+    /// At a warp operation with a mask.
+    masked: u32,
+    /// At one without.
+    unmasked: u32,
+    /// At an aligned barrier, at which the warp has not arrived.
+    aligned: u32,
+    /// Wait at a barrier at which they have arrived.
+    barred: u32,
+    /// At `barrier.cluster.wait`.
+    cluster: u32,
+    /// `barrier.cluster.arrive`d in this phase.
+    arrived: u32,
+    /// Arrived in a phase that is complete, and have not waited for it.
+    passed: u32,
+}
+
+/// What a stopped lane is told to be wrong.
+struct Undefined {
+    site: u32,
+    lane: u32,
+    what: &'static str,
+}
+
+impl Schedule {
+    /// Of a CTA of so many threads, none of which has begun. The canonical one, unless it is to be shuffled.
+    pub fn new(threads: u32, shuffle: Option<Shuffle>) -> Self {
+        let warps = threads.div_ceil(LANES as u32);
+        let warp = |index: u32| {
+            let lanes = (threads - index * LANES as u32).min(LANES as u32);
+            let live = u32::MAX >> (LANES as u32 - lanes);
+            Warp {
+                record: Record {
+                    sites: [UNBEGUN; LANES],
+                    values: [[0; LANES]; 4],
+                },
+                live,
+                ready: live,
+                yielded: 0,
+                masked: 0,
+                unmasked: 0,
+                aligned: 0,
+                barred: 0,
+                cluster: 0,
+                arrived: 0,
+                passed: 0,
+            }
+        };
+        Schedule {
+            threads,
+            warps: (0..warps).map(warp).collect(),
+            barriers: Vec::new(),
+            live: threads,
+            runs: 0,
+            shuffle,
+        }
+    }
+
+    /// Runs the CTA until it is over or should let others run.
+    ///
+    /// # Errors
+    /// What a thread did wrong; a deadlock; a meeting that the ISA leaves undefined. The CTA is not to be run again.
+    pub fn run(&mut self, threads: &mut impl Threads) -> Result<Progress, Fault> {
+        self.runs = 0;
+        while self.live > 0 {
+            let mut moved = false;
+            match self.shuffle.as_mut().map(|s| s.order(self.warps.len())) {
+                None => {
+                    for warp in 0..self.warps.len() {
+                        moved |= self.turn(warp, threads)?;
+                    }
+                }
+                Some(order) => {
+                    for warp in order {
+                        moved |= self.turn(warp, threads)?;
+                    }
+                }
+            }
+            if !moved && self.live > 0 {
+                if self.warps.iter().any(|warp| warp.yielded != 0) {
+                    return Ok(Progress::Waits);
+                }
+                return Err(self.stuck(threads));
+            }
+            if self.runs >= LONG && self.live > 0 {
+                return Ok(Progress::Busy);
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// A warp's turn. Whether a lane did more than to use up its own.
+    fn turn(&mut self, index: usize, threads: &mut impl Threads) -> Result<bool, Fault> {
+        let warp = &mut self.warps[index];
+        warp.ready |= std::mem::take(&mut warp.yielded);
+        let mut moved = false;
+        let mut runs = 0;
+        loop {
+            let warp = &mut self.warps[index];
+            if warp.ready == 0 {
+                if warp.unmasked == 0 {
+                    return Ok(moved);
+                }
+                warp.meet_unmasked(threads);
+            }
+            let lanes = match &mut self.shuffle {
+                None => warp.ready,
+                Some(shuffle) => shuffle.some_of(warp.ready),
+            };
+            warp.ready &= !lanes;
+            threads.run(index as u32, lanes, &mut warp.record)?;
+            runs += 1;
+            moved |= self.stopped(index, lanes, threads)?;
+            let enough = runs >= RUNS || self.shuffle.as_mut().is_some_and(Shuffle::enough);
+            if enough {
+                self.runs = self.runs.saturating_add(runs);
+                return Ok(moved);
+            }
+            if self.warps[index].ready == 0 && self.warps[index].unmasked == 0 {
+                self.runs = self.runs.saturating_add(runs);
+                return Ok(moved);
+            }
+        }
+    }
+
+    /// Looks at where lanes of a warp stopped, and at the meetings that may take place now. Whether one did more than to use up
+    /// its turn.
+    fn stopped(
+        &mut self,
+        index: usize,
+        lanes: u32,
+        threads: &mut impl Threads,
+    ) -> Result<bool, Fault> {
+        let fault = |threads: &mut _, undefined| Err(self::undefined(threads, index, undefined));
+        let mut left = lanes;
+        let mut over = 0;
+        while left != 0 {
+            let warp = &mut self.warps[index];
+            let site = warp.record.sites[left.trailing_zeros() as usize];
+            let group = left & same(&warp.record.sites, site);
+            left &= !group;
+            match site {
+                EXITED => over |= group,
+                YIELDED => warp.yielded |= group,
+                site => {
+                    let op = threads.op(site);
+                    match op {
+                        Op::Barrier { aligned: true, .. } => warp.aligned |= group,
+                        Op::Barrier { .. } => {
+                            if let Err(wrong) = self.arrive(index, group, site, op) {
+                                return fault(threads, wrong);
+                            }
+                        }
+                        Op::ClusterArrive { .. } => {
+                            if let Err(wrong) = self.cluster_arrive(index, group, site) {
+                                return fault(threads, wrong);
+                            }
+                        }
+                        Op::ClusterWait => {
+                            let warp = &mut self.warps[index];
+                            let passes = warp.passed & group;
+                            warp.passed &= !passes;
+                            warp.ready |= passes;
+                            warp.cluster |= group & !passes;
+                        }
+                        op if op.is_masked() => warp.masked |= group,
+                        _ => warp.unmasked |= group,
+                    }
+                }
+            }
+        }
+        let warp = &mut self.warps[index];
+        warp.live &= !over;
+        if warp.masked != 0
+            && let Err(wrong) = warp.meet_masked(threads)
+        {
+            return fault(threads, wrong);
+        }
+        if warp.aligned != 0
+            && let Err(wrong) = self.arrive_aligned(index, threads)
+        {
+            return fault(threads, wrong);
+        }
+        if over != 0 {
+            self.live -= over.count_ones();
+            self.without(index, over);
+        }
+        Ok(lanes & !self.warps[index].yielded != 0)
+    }
+
+    /// A warp comes to an aligned barrier, if all its live lanes wait at one.
+    fn arrive_aligned(&mut self, index: usize, threads: &impl Threads) -> Result<(), Undefined> {
+        let warp = &mut self.warps[index];
+        let lanes = warp.aligned;
+        if lanes != warp.live {
+            return Ok(());
+        }
+        let site = warp.record.sites[lanes.trailing_zeros() as usize];
+        let others = lanes & !same(&warp.record.sites, site);
+        if others != 0 {
+            let lane = others.trailing_zeros();
+            return Err(Undefined {
+                site: warp.record.sites[lane as usize],
+                lane,
+                what: "threads of one warp wait at different barriers that are `.aligned`",
+            });
+        }
+        warp.aligned = 0;
+        self.arrive(index, lanes, site, threads.op(site))
+    }
+}
+
+impl Warp {
+    /// The lanes that wait at a site, or at one with an equal operation.
+    fn at(&self, lanes: u32, site: u32, op: Op, threads: &impl Threads) -> u32 {
+        let mut all = lanes & same(&self.record.sites, site);
+        let mut left = lanes & !all;
+        while left != 0 {
+            let other = self.record.sites[left.trailing_zeros() as usize];
+            let group = left & same(&self.record.sites, other);
+            left &= !group;
+            if threads.op(other) == op {
+                all |= group;
+            }
+        }
+        all
+    }
+
+    /// Warp operations with masks, all of whose lanes are there.
+    fn meet_masked(&mut self, threads: &impl Threads) -> Result<(), Undefined> {
+        let mut left = self.masked;
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            let site = self.record.sites[lane as usize];
+            let word = self.record.values[0][lane as usize];
+            let mask = word as u32;
+            let together = left & same(&self.record.values[0], word);
+            let op = threads.op(site);
+            let together = self.at(together, site, op, threads);
+            left &= !together;
+            let strangers = together & !mask;
+            if strangers != 0 {
+                let lane = strangers.trailing_zeros();
+                return Err(Undefined {
+                    site: self.record.sites[lane as usize],
+                    lane,
+                    what: "the thread is not in its own mask of lanes",
+                });
+            }
+            if together == mask & self.live {
+                sync::warp(op, together, &mut self.record.values);
+                self.masked &= !together;
+                self.ready |= together;
+            }
+        }
+        Ok(())
+    }
+
+    /// The operation without a mask that comes first in the text, for the lanes that wait there.
+    fn meet_unmasked(&mut self, threads: &impl Threads) {
+        let sites = (0..LANES).filter(|lane| self.unmasked >> lane & 1 != 0);
+        let Some(site) = sites.map(|lane| self.record.sites[lane]).min() else {
+            return;
+        };
+        let together = self.unmasked & same(&self.record.sites, site);
+        sync::warp(threads.op(site), together, &mut self.record.values);
+        self.unmasked &= !together;
+        self.ready |= together;
+    }
+}
+
+/// The lanes that have a value.
+#[inline]
+fn same<T: Copy + PartialEq + Into<u64>>(values: &[T; LANES], value: T) -> u32 {
+    let value = value.into();
+    if (values.iter()).fold(0, |differ, v| differ | ((*v).into() ^ value)) == 0 {
+        return u32::MAX;
+    }
+    (values.iter().rev()).fold(0, |mask, v| mask << 1 | u32::from((*v).into() == value))
+}
+
+/// The fault of a meeting that the ISA leaves undefined.
+#[cold]
+fn undefined(threads: &impl Threads, warp: usize, undefined: Undefined) -> Fault {
+    let Undefined { site, lane, what } = undefined;
+    let fault = threads.fault(site, FaultKind::DivergedBarrier, warp as u32, lane);
+    fault.detail(format!("{what}, which PTX leaves undefined"))
+}
+
+/// Whether a barrier's threads wait there.
+fn waits(action: BarrierAction) -> bool {
+    match action {
+        BarrierAction::Sync | BarrierAction::Popc | BarrierAction::And | BarrierAction::Or => true,
+        BarrierAction::Arrive => false,
+    }
+}

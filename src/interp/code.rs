@@ -10,7 +10,7 @@ use crate::ir::{
     self, Block, FuncId, Function, FunctionKind, Guard, Inst, Kind, Module, Operand, Param,
     ParamKind, PureOp, Reg, RegClass, Special,
 };
-use crate::machine::{Access, FaultKind, window};
+use crate::machine::{Access, FaultKind, System, window};
 use smallvec::SmallVec;
 
 /// A decoded function.
@@ -241,6 +241,7 @@ pub(super) struct Call {
 #[derive(Debug)]
 pub(super) enum Target {
     Direct(FuncId),
+    System(System),
     /// Address. The type is with the IR's instruction.
     Indirect(Src),
 }
@@ -397,7 +398,10 @@ impl Decoder<'_> {
             },
             Kind::Call(call) => What::Call(Box::new(Call {
                 callee: match &call.callee {
-                    Callee::Direct(id) => Target::Direct(*id),
+                    Callee::Direct(id) => {
+                        let callee = &self.module.functions[id.index()];
+                        System::of(callee).map_or(Target::Direct(*id), Target::System)
+                    }
                     Callee::Indirect { target, .. } => {
                         Target::Indirect(src_of(*target, self.address_mask()))
                     }

@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use crate::ir::{IntTy, Special};
 use crate::machine::memory::Window;
-use crate::machine::{AddressMap, Fault, FaultKind, Launch, Limits, Scratch, Stop};
+use crate::machine::{AddressMap, Fault, FaultKind, Host, Launch, Limits, Scratch, Stop};
 use smallvec::smallvec;
 use std::sync::Arc;
 
@@ -197,6 +197,7 @@ fn with_launch<T>(bounds: Bounds, stop: &Stop, f: impl FnOnce(&Launch<'_>, &Scra
         map: &map,
         globals: 0,
         constants: Window::EMPTY,
+        host: &Host::default(),
         limits: Limits {
             stop,
             steps: bounds.steps,

@@ -6,9 +6,10 @@ use super::code::{Call, Code, Meet, Slot, Src, Target, What};
 use super::cta::Cta;
 use super::{Step, Trace, memory, special, sync};
 use crate::ir::control::{CallType, Callee};
+use crate::ir::memory::Space;
 use crate::ir::{FuncId, Function, FunctionKind, Kind, Reg};
 use crate::machine::schedule::TURN;
-use crate::machine::{Buffer, Fault, FaultKind, Room, View, window};
+use crate::machine::{Buffer, Fault, FaultKind, Room, System, View, window};
 use crate::semantics;
 use smallvec::SmallVec;
 
@@ -338,6 +339,10 @@ impl<'a> Thread<'a> {
                 regs[dst.reg.index()] = value & dst.mask;
             }
             What::Call(call) => {
+                if let Target::System(system) = call.callee {
+                    self.system(cta, frame, call, system)?;
+                    return Ok(Next::Following);
+                }
                 self.call(cta, frame, index, call)?;
                 return Ok(Next::Frame);
             }
@@ -462,6 +467,51 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
+    /// A system call.
+    fn system(
+        &mut self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        call: &Call,
+        system: System,
+    ) -> Result<(), Box<Wrong>> {
+        let args: SmallVec<[u64; 5]> = (call.args.iter())
+            .map(|slot| match *slot {
+                Slot::Value(src) => self.value(frame, src),
+                Slot::Frame(from) => {
+                    little_endian(&self.bytes[frame.bytes + from.start..][..from.len])
+                }
+                Slot::KernelParam(from) => {
+                    let given = cta.launch.params.get(from.start..).unwrap_or(&[]);
+                    little_endian(&given[..from.len.min(given.len())])
+                }
+                Slot::Sink => 0,
+            })
+            .collect();
+        let result = system.call(cta.launch.host, &self.view, &args);
+        let result = result.map_err(|failure| {
+            Box::new(Wrong {
+                kind: failure.kind,
+                detail: failure.detail,
+                access: failure.access.map(|at| memory::Reached {
+                    space: Space::Generic,
+                    address: at.address,
+                    bytes: at.bytes,
+                }),
+            })
+        })?;
+        match call.results.first() {
+            Some(Slot::Value(Src::Reg(reg, mask))) => self.set(frame, *reg, result & mask),
+            Some(Slot::Frame(to)) => {
+                let bytes = result.to_le_bytes();
+                let len = to.len.min(bytes.len());
+                self.bytes[frame.bytes + to.start..][..len].copy_from_slice(&bytes[..len]);
+            }
+            Some(Slot::Value(Src::Imm(_)) | Slot::KernelParam(_) | Slot::Sink) | None => {}
+        }
+        Ok(())
+    }
+
     /// The function that a call means.
     fn callee(
         &self,
@@ -473,6 +523,7 @@ impl<'a> Thread<'a> {
         let module = cta.module();
         let (id, ty) = match call.callee {
             Target::Direct(id) => (id, None),
+            Target::System(_) => return Err(Wrong::new(FaultKind::BadCall, "a system call")),
             Target::Indirect(src) => {
                 let address = self.value(frame, src);
                 let id = window::function_index(address, module.address_bits)

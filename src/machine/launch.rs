@@ -1,5 +1,6 @@
 //! The parts of a launch that both engines read.
 
+use super::Host;
 use super::memory::{AddressMap, Window};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
@@ -67,6 +68,8 @@ pub struct Launch<'a> {
     pub globals: u64,
     /// The instance's constants.
     pub constants: Window,
+    /// What system calls reach.
+    pub host: &'a Host,
     /// What bounds it.
     pub limits: Limits<'a>,
 }

@@ -21,14 +21,19 @@
 
 mod clock;
 mod fault;
+mod heap;
 mod launch;
 pub mod memory;
+mod printf;
 pub mod schedule;
 mod stack;
+mod system;
 
 pub use clock::nanoseconds;
 pub use fault::{Fault, FaultKind, Nearest};
+pub use heap::Heap;
 pub use launch::{ALIGN, Buffer, Launch, Limits, Room, Scratch, Stop};
 pub(crate) use stack::with_stack;
+pub use system::{Host, Output, System};
 
 pub use memory::{Access, AddressMap, Region, View, window};

@@ -11,7 +11,7 @@ use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::ir::FuncId;
 use crate::jit::Simple;
-use crate::machine::{self, AddressMap, Limits, Scratch, Stop};
+use crate::machine::{self, AddressMap, Host, Limits, Output, Scratch, Stop};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -163,6 +163,10 @@ fn enter(
     let program = instance.program();
     let config = program.engine().config();
     let nothing = AddressMap::default();
+    let host = Host {
+        output: Output::Standard,
+        heap: instance.heap(function)?,
+    };
     let snapshot = options.global_memory.then(|| instance.device().snapshot());
     let launch = machine::Launch {
         grid: [1; 3],
@@ -172,6 +176,7 @@ fn enter(
         map: snapshot.as_ref().map_or(&nothing, |s| &s.map),
         globals: instance.globals(),
         constants: instance.constants(),
+        host: &host,
         limits: Limits {
             stop,
             steps: config.steps,

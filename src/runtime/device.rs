@@ -22,14 +22,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct DeviceConfig {
     memory_limit: u64,
     address_bits: u32,
+    heap: u64,
 }
 
 impl Default for DeviceConfig {
-    /// 8 GiB, 64-bit addresses.
+    /// 8 GiB, 64-bit addresses, a heap of 8 MiB.
     fn default() -> Self {
         DeviceConfig {
             memory_limit: 8 << 30,
             address_bits: 64,
+            heap: 8 << 20,
         }
     }
 }
@@ -49,11 +51,23 @@ impl DeviceConfig {
         self.address_bits = bits;
         self
     }
+
+    /// Bytes that kernels of an instance get from `malloc`, all of them together. They are allocated with the first launch that
+    /// may call it, and keep what they hold as long as the instance lives.
+    #[must_use]
+    pub fn heap(mut self, bytes: u64) -> Self {
+        self.heap = bytes;
+        self
+    }
 }
 
 impl DeviceConfig {
     pub(super) fn bits(&self) -> u32 {
         self.address_bits
+    }
+
+    pub(super) fn heap_bytes(&self) -> u64 {
+        self.heap
     }
 }
 

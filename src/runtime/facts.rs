@@ -4,6 +4,7 @@ use crate::error::{Missing, Unsupported};
 use crate::ir::control::Callee;
 use crate::ir::memory::Space;
 use crate::ir::{self, FuncId, Kind, RelocationTarget};
+use crate::machine::System;
 
 /// Facts about a function and all that it may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(super) struct Facts {
     pub global_memory: bool,
     /// Whether its threads meet others: barriers, warp operations, atomics and so on.
     pub meets: bool,
+    /// Whether it may ask for memory of the device heap.
+    pub heap: bool,
 }
 
 impl Facts {
@@ -32,6 +35,7 @@ impl Facts {
             instructions: 0,
             global_memory: false,
             meets: false,
+            heap: false,
         };
         let mut missing = Vec::new();
         let mut seen = vec![false; module.functions.len()];
@@ -48,6 +52,13 @@ impl Facts {
                     .iter()
                     .map(|u| (u.span, u.what.clone(), u.family)),
             );
+            if let Some(system) = System::of(function) {
+                // Native code does not call these yet.
+                facts.meets = true;
+                facts.heap |= system == System::Malloc;
+                facts.global_memory = true;
+                continue;
+            }
             if !function.defined {
                 let what = format!("`{}`, which is declared without a body,", function.name);
                 missing.push((function.span, what, ""));

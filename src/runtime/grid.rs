@@ -12,7 +12,7 @@ use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::interp::{NoTrace, Trace};
 use crate::ir::{self, FuncId};
-use crate::machine::{self, Fault, FaultKind, Limits, Room, Stop};
+use crate::machine::{self, Fault, FaultKind, Host, Limits, Room, Stop};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -48,6 +48,8 @@ pub(super) struct Job {
     failure: Mutex<Option<(u64, Error)>>,
     /// Memory for CTAs that may be left.
     pub(super) room: Room,
+    /// What system calls reach.
+    host: Host,
 }
 
 /// Where helpers come in. Those that come too late find the job gone, so that nothing outlives its launch.
@@ -106,6 +108,7 @@ impl Job {
         kind: EngineKind,
         launch: &Launch,
         params: SmallVec<[u8; 64]>,
+        host: Host,
     ) -> Self {
         let grid = launch.grid.to_array();
         let blocks = grid.iter().map(|&n| u64::from(n)).product();
@@ -127,6 +130,7 @@ impl Job {
             most: AtomicU64::new(0),
             failure: Mutex::new(None),
             room: Room::new(ROOM),
+            host,
         }
     }
 
@@ -223,6 +227,7 @@ impl Job {
             map: &self.memory.map,
             globals: self.instance.globals(),
             constants: self.instance.constants(),
+            host: &self.host,
             limits: Limits {
                 stop: &self.stop,
                 steps: config.steps,

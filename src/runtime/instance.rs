@@ -11,8 +11,8 @@ use crate::error::{Error, Usage};
 use crate::ir::memory::Space;
 use crate::ir::{self, FuncId, FunctionKind, RelocationTarget, VarId};
 use crate::machine::memory::Window;
-use crate::machine::{ALIGN, Region, window};
-use std::sync::Arc;
+use crate::machine::{ALIGN, Heap, Region, window};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A [`Program`] whose module variables live on a [`Device`]. Cloning it is cheap and gives the same variables.
 ///
@@ -47,6 +47,8 @@ struct Shared {
     /// Bytes in front of the block of `.global` variables that alignments past that of all memory cost.
     skipped: u64,
     constants: Memory,
+    /// The device heap, once something may ask for it.
+    heap: Mutex<Option<(Arc<Heap>, Allocation)>>,
 }
 
 impl Instance {
@@ -96,6 +98,7 @@ impl Instance {
                 globals,
                 skipped,
                 constants,
+                heap: Mutex::default(),
             }),
         })
     }
@@ -182,6 +185,30 @@ impl Instance {
     /// Host address of the block of `.global` variables.
     pub(super) fn globals(&self) -> u64 {
         self.shared.globals.memory().address() + self.shared.skipped
+    }
+
+    /// The device heap, if the kernel or function may ask for it.
+    pub(super) fn heap(&self, function: FuncId) -> Result<Option<Arc<Heap>>, Error> {
+        if !self.program().facts(function).heap {
+            return Ok(None);
+        }
+        let mut heap = (self.shared.heap.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some((heap, _)) = &*heap {
+            return Ok(Some(Arc::clone(heap)));
+        }
+        let device = self.device();
+        let size = device.config().heap_bytes();
+        let memory = device.memory(size)?;
+        let base = memory.address();
+        let region = Region {
+            base,
+            len: size,
+            writable: true,
+            what: "device heap".to_string(),
+        };
+        let new = Arc::new(Heap::new(base, size));
+        *heap = Some((Arc::clone(&new), device.add(memory, vec![region])));
+        Ok(Some(new))
     }
 
     /// The `.const` variables.

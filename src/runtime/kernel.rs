@@ -5,9 +5,11 @@ use super::grid::Job;
 use super::instance::Instance;
 use super::launch::{Dim, Launch, Report};
 use super::module::Parameter;
+use super::output::Output;
 use crate::error::{Error, Usage};
 use crate::interp::{NoTrace, Trace};
 use crate::ir::{self, FuncId};
+use crate::machine::{self, Host};
 
 /// Most static and dynamic shared memory of a block: what an H100 has.
 const SHARED_LIMIT: u64 = 227 * 1024;
@@ -109,7 +111,14 @@ impl Kernel {
         let kind = program.runs(self.id, kind);
         let device = self.instance.device();
         let params = marshal(self.instance.ir(), self.ir(), device, args)?;
-        Job::new(&self.instance, self.id, kind, &launch, params).run(&launch, trace)
+        let host = Host {
+            output: launch
+                .output
+                .as_ref()
+                .map_or(machine::Output::Standard, Output::keep),
+            heap: self.instance.heap(self.id)?,
+        };
+        Job::new(&self.instance, self.id, kind, &launch, params, host).run(&launch, trace)
     }
 
     fn check_dimensions(&self, launch: &Launch) -> Result<(), Error> {

@@ -2,6 +2,7 @@
 
 use super::cancel::Cancel;
 use super::engine::EngineKind;
+use super::output::Output;
 use std::fmt;
 use std::time::Duration;
 
@@ -72,6 +73,7 @@ pub struct Launch {
     pub(super) engine: Option<EngineKind>,
     pub(super) time_limit: Option<Option<Duration>>,
     pub(super) cancel: Option<Cancel>,
+    pub(super) output: Option<Output>,
 }
 
 impl Launch {
@@ -84,6 +86,7 @@ impl Launch {
             engine: None,
             time_limit: None,
             cancel: None,
+            output: None,
         }
     }
 
@@ -120,6 +123,13 @@ impl Launch {
     #[must_use]
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.cancel = Some(cancel.clone());
+        self
+    }
+
+    /// Keeps what it prints in `output`, instead of writing it to standard output.
+    #[must_use]
+    pub fn output(mut self, output: &Output) -> Self {
+        self.output = Some(output.clone());
         self
     }
 }

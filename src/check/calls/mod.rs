@@ -13,6 +13,7 @@ use super::scope::Local;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::control::{Call, CallType, Callee};
 use crate::ir::{Block, FuncId, FunctionKind, Guard, Kind, Operand};
+use crate::machine::System;
 use crate::syntax::ast::{CallTable, CallTableKind, Instruction, Name, Operand as Written, Target};
 use pass::{Around, argument, result};
 use rustc_hash::FxHashSet;
@@ -402,13 +403,20 @@ fn is_system_call(name: &str) -> bool {
         || name.starts_with("__cuda_syscall")
 }
 
-/// Whether a function is called as any other. Those of the driver are not, yet.
+/// Whether a function can be called. Of those of the driver some cannot, yet.
 fn ordinary(builder: &mut Builder<'_, '_>, id: FuncId, name: Name<'_>) -> bool {
     let info = &builder.checker.infos[id.index()];
     if info.linkage != "extern" {
         return true;
     }
     if is_system_call(name.text) {
+        let ty = CallType {
+            params: functions::layouts(&info.signature.params),
+            returns: functions::layouts(&info.signature.returns),
+        };
+        if System::named(name.text, &ty).is_some() {
+            return true;
+        }
         builder.unsupported(format!("call {}", name.text), "system calls", name.span);
         return false;
     }

@@ -11,7 +11,7 @@ use crate::interp::{Interpreter, NoTrace};
 use crate::ir::memory::Space;
 use crate::ir::{FuncId, Module};
 use crate::machine::memory::Window;
-use crate::machine::{AddressMap, Buffer, Fault, Launch, Limits, Region, Scratch, Stop};
+use crate::machine::{AddressMap, Buffer, Fault, Host, Launch, Limits, Region, Scratch, Stop};
 use std::sync::Arc;
 
 /// Numbers without a pattern (xorshift64*).
@@ -208,6 +208,7 @@ impl Trial {
             map: &map,
             globals: memory.globals.as_ptr() as u64,
             constants: memory.constants.window(),
+            host: &Host::default(),
             limits: Limits {
                 stop: &stop,
                 steps: 50_000_000,
@@ -270,6 +271,7 @@ fn with_launch<T>(call_depth: u32, f: impl FnOnce(&Launch<'_>, &Scratch, &Stop) 
         map: &map,
         globals: 0,
         constants: Window::EMPTY,
+        host: &Host::default(),
         limits: Limits {
             stop: &stop,
             steps: 50_000_000,

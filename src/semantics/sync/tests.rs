@@ -144,6 +144,28 @@ proptest! {
 }
 
 #[test]
+fn operands_of_lanes_that_do_not_take_part_stay() {
+    let class = RegClass::B32;
+    let op = ReduxOp::Add;
+    let (mode, sync) = (VoteMode::Any, true);
+    let shfl = ShflMode::Down;
+    for op in [
+        Op::Shfl { mode: shfl, sync },
+        Op::Vote { mode, sync },
+        Op::MatchAny { class },
+        Op::MatchAll { class },
+        Op::Redux { op },
+        Op::Elect,
+    ] {
+        let mut values = [[7; 32], [8; 32], [9; 32], [10; 32]];
+        warp(op, 0xff, &mut values);
+        for (row, value) in values.iter().zip(7..) {
+            assert_eq!(row[8..], [value; 24], "{op:?}");
+        }
+    }
+}
+
+#[test]
 fn active_mask_is_the_lanes_that_come_together() {
     let mut values = [[0; 32]; 4];
     warp(Op::ActiveMask, 0x8000_0001, &mut values);

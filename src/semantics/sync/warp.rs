@@ -6,7 +6,7 @@ use crate::ir::sync::{Op, ReduxOp, ShflMode, VoteMode};
 pub type Values = [[u64; 32]; 4];
 
 /// Computes `op` for the lanes that come together. `values` holds their sources as [`Op::signature`] orders them; the
-/// results take the place of the first two. Values of other lanes do not count, and become anything.
+/// results take the place of the first two. Values of other lanes do not count, and stay.
 ///
 /// Lanes of `lanes` give a value; where `shfl` asks one that does not, the ISA leaves the value open, and a lane keeps its own.
 pub fn warp(op: Op, lanes: u32, values: &mut Values) {
@@ -15,27 +15,27 @@ pub fn warp(op: Op, lanes: u32, values: &mut Values) {
         Op::Shfl { mode, sync: _ } => shfl(mode, lanes, first, values),
         Op::Vote { mode, sync: _ } => {
             let d = vote(mode, lanes, ballot(&values[first]) & lanes);
-            values[0] = [d.into(); 32];
+            give(lanes, &mut values[0], d);
         }
         Op::MatchAny { class: _ } => match_any(lanes, values),
         Op::MatchAll { class: _ } => {
             let a = one_of(lanes, &values[1]);
             let same = each(lanes).all(|lane| values[1][lane] == a);
-            values[0] = [if same { lanes.into() } else { 0 }; 32];
-            values[1] = [same.into(); 32];
+            give(lanes, &mut values[0], if same { lanes } else { 0 });
+            give(lanes, &mut values[1], same);
         }
         Op::Redux { op } => {
             let mut all = each(lanes).map(|lane| values[1][lane] as u32);
             let first = all.next().unwrap_or(0);
-            values[0] = [all.fold(first, |a, b| redux(op, a, b)).into(); 32];
+            let d = all.fold(first, |a, b| redux(op, a, b));
+            give(lanes, &mut values[0], d);
         }
-        Op::ActiveMask => values[0] = [lanes.into(); 32],
+        Op::ActiveMask => give(lanes, &mut values[0], lanes),
         Op::Elect => {
             let elected = lanes.trailing_zeros();
-            values[0] = [elected.into(); 32];
-            for (lane, p) in (0..).zip(&mut values[1]) {
-                *p = u64::from(lane == elected);
-            }
+            give(lanes, &mut values[0], elected);
+            give(lanes, &mut values[1], false);
+            give(lanes & lanes.wrapping_neg(), &mut values[1], true);
         }
         Op::Warp | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait => {}
     }
@@ -44,6 +44,16 @@ pub fn warp(op: Op, lanes: u32, values: &mut Values) {
 /// The lanes of a mask, ascending.
 fn each(lanes: u32) -> impl Iterator<Item = usize> {
     (0..32).filter(move |lane| lanes >> lane & 1 != 0)
+}
+
+/// Gives lanes a value.
+fn give(lanes: u32, row: &mut [u64; 32], value: impl Into<u64>) {
+    let value = value.into();
+    if lanes == u32::MAX {
+        *row = [value; 32];
+    } else {
+        each(lanes).for_each(|lane| row[lane] = value);
+    }
 }
 
 /// The value of the lowest lane.
@@ -60,7 +70,7 @@ fn ballot(predicates: &[u64; 32]) -> u32 {
 /// source j and whether it is in range; out of range a lane keeps its own.
 fn shfl(mode: ShflMode, lanes: u32, first: usize, values: &mut Values) {
     let a = values[first];
-    for lane in 0..32 {
+    for lane in each(lanes) {
         let b = values[first + 1][lane] as u32 & 31;
         let c = values[first + 2][lane] as u32;
         let own = lane as u32;

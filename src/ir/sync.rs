@@ -2,7 +2,7 @@
 //! and Communication Instructions" and "Asynchronous Copy".
 
 use super::memory::{Address, Order, Space};
-use super::{IntTy, Operand, Reg, RegClass, Signature};
+use super::{IntTy, Kind, Operand, Reg, RegClass, Signature};
 use smallvec::SmallVec;
 
 /// An instruction at which a thread waits for others: `dsts = op(srcs)`, as `op`'s [`Signature`] says. Under a guard that
@@ -314,4 +314,24 @@ pub struct Copy {
     pub reduce: Option<(AtomicOp, IntTy)>,
     /// The mbarrier on which the bytes are completed.
     pub mbarrier: Option<(Space, Address)>,
+}
+
+/// The meeting that an instruction is.
+pub fn as_meet(kind: &Kind) -> Option<&Meet> {
+    match kind {
+        Kind::Meet(meet) => Some(meet),
+        Kind::Pure(_)
+        | Kind::Load(_)
+        | Kind::Store(_)
+        | Kind::AddressOf(_)
+        | Kind::FunctionAddress { .. }
+        | Kind::Special { .. }
+        | Kind::Call(_)
+        | Kind::Atomic(_)
+        | Kind::Fence(_)
+        | Kind::Mbarrier(_)
+        | Kind::Copy(_)
+        | Kind::Hint { .. }
+        | Kind::Unsupported => None,
+    }
 }

@@ -2,10 +2,13 @@
 
 use super::engine::{self, Compiled};
 use super::host::{self, Host};
+use super::resident::Resident;
 use super::{CompileError, Given, Misuse, Settings};
+use crate::diag::Span;
+use crate::ir::sync::{Meet, as_meet};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::lower::context::{self, Context, Extent, FaultRecord, Start};
-use crate::machine::{Fault, FaultKind, Launch, Scratch, with_stack};
+use crate::machine::{Fault, FaultKind, Launch, Room, Scratch, with_stack};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, Root};
 use std::ptr::null;
@@ -92,6 +95,16 @@ impl Code {
     pub fn absent(&self, function: FuncId) -> Option<Absent> {
         let absent = self.inner.compiled.absent.get(function.index());
         absent.copied().unwrap_or(Some(Absent::Undefined))
+    }
+
+    /// Whether what keeps a function from having machine code is something that the interpreter has.
+    pub fn interpreted(&self, function: FuncId) -> bool {
+        let mut absent = self.absent(function);
+        // Each is absent because of the next; there are no circles.
+        while let Some(Absent::Calls(callee)) = absent {
+            absent = self.absent(callee);
+        }
+        absent == Some(Absent::Interpreted)
     }
 
     /// The code for a launch that allows so many nested calls.
@@ -301,10 +314,10 @@ unsafe fn enter(
 
 /// A function or kernel, and the launch to run it in.
 #[derive(Debug)]
-struct Entry<'a> {
+pub(super) struct Entry<'a> {
     inner: &'a Inner,
-    function: FuncId,
-    launch: &'a Launch<'a>,
+    pub(super) function: FuncId,
+    pub(super) launch: &'a Launch<'a>,
 }
 
 impl<'a> Entry<'a> {
@@ -345,7 +358,45 @@ impl<'a> Entry<'a> {
         self.inner.compiled.facts[self.function.index()]
     }
 
-    fn shared_bytes(&self) -> usize {
+    pub(super) fn module(&self) -> &'a Module {
+        &self.inner.module
+    }
+
+    /// The kernel's code.
+    pub(super) fn code(&self) -> Option<*const u8> {
+        self.inner.compiled.entries[self.function.index()].code
+    }
+
+    /// How many last answers are kept.
+    pub(super) fn answers(&self) -> usize {
+        self.inner.compiled.answers as usize
+    }
+
+    /// Slots that a thread keeps while it waits; `None` for a kernel whose threads do not stop.
+    pub(super) fn frame_slots(&self) -> Option<usize> {
+        self.inner.compiled.entries[self.function.index()].frame_slots
+    }
+
+    /// The meeting at a site, with its place: function, text, location.
+    pub(super) fn meeting(&self, site: u32) -> Option<((FuncId, Span, u32), &'a Meet)> {
+        let at = self.inner.compiled.waits.sites().get(site as usize)?;
+        let block = self.module().functions[at.function.index()].block(at.block);
+        let inst = block.insts.get(at.inst as usize)?;
+        let place = (at.function, inst.span, inst.location);
+        as_meet(&inst.kind).map(|meet| (place, meet))
+    }
+
+    /// Bytes of local memory from a thread to the next, where each has its own.
+    pub(super) fn local_stride(&self) -> usize {
+        let ir = self.ir();
+        let bytes = match self.facts().calls {
+            true => self.launch.limits.local_bytes,
+            false => ir.local_bytes,
+        };
+        (bytes as usize).next_multiple_of(ir.local_align.max(16) as usize)
+    }
+
+    pub(super) fn shared_bytes(&self) -> usize {
         self.ir().shared_window(self.launch.dynamic_shared) as usize
     }
 
@@ -354,7 +405,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The fault of a first frame that does not fit local memory.
-    fn no_room(&self, block: [u32; 3]) -> Option<Fault> {
+    pub(super) fn no_room(&self, block: [u32; 3]) -> Option<Fault> {
         let ir = self.ir();
         if ir.local_bytes <= self.launch.limits.local_bytes {
             return None;
@@ -366,13 +417,14 @@ impl<'a> Entry<'a> {
     }
 
     /// The stack overflow of a CTA whose first thread cannot begin.
-    fn first_overflow(&self, block: [u32; 3]) -> Fault {
+    pub(super) fn first_overflow(&self, block: [u32; 3]) -> Fault {
         let (module, span) = (&self.inner.module, self.ir().span);
         let kind = FaultKind::StackOverflow;
         Fault::new(kind, module, self.function, span, u32::MAX).by(block, [0; 3])
     }
 
-    /// Sets a context up and hands it to `enter`, with enough native stack; gives the status that comes back.
+    /// Zeroes the shared memory, sets a context up and hands it to `enter`, with enough native stack; gives the status that
+    /// comes back.
     fn run(
         &self,
         scratch: &Scratch,
@@ -381,15 +433,40 @@ impl<'a> Entry<'a> {
         answers: &mut [Extent],
         enter: impl FnOnce(*mut Context) -> u32,
     ) -> Result<u32, Fault> {
+        // SAFETY: the caller has seen to it that the scratch memory is that large; only this CTA uses it.
+        unsafe { std::ptr::write_bytes(scratch.shared.as_ptr(), 0, self.shared_bytes()) };
+        let steady = self.ir().local_bytes.into();
+        self.within(
+            scratch,
+            block,
+            roots,
+            answers,
+            steady,
+            |context, host| match enter(context) {
+                context::FAULT => Err(host.fault(context)),
+                other => Ok(other),
+            },
+        )
+    }
+
+    /// Sets a context up and hands it to `enter`, with enough native stack. Of local memory `steady_local` bytes stay what
+    /// they are as long as the context is used.
+    pub(super) fn within<T>(
+        &self,
+        scratch: &Scratch,
+        block: [u32; 3],
+        roots: &[Start],
+        answers: &mut [Extent],
+        steady_local: u64,
+        enter: impl FnOnce(&mut Context, &Host<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         let launch = self.launch;
         let ir = self.ir();
         let shared_len = self.shared_bytes();
-        // SAFETY: the caller has seen to it that the scratch memory is that large; only this CTA uses it.
-        unsafe { std::ptr::write_bytes(scratch.shared.as_ptr(), 0, shared_len) };
         let host = Host {
             code: self.inner,
             launch,
-            steady_local: ir.local_bytes.into(),
+            steady_local,
         };
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
         let [bx, by, bz] = block;
@@ -426,6 +503,13 @@ impl<'a> Entry<'a> {
             depth: 0,
             local_top: if kernel { ir.local_bytes.into() } else { 0 },
             answer: std::ptr::null_mut(),
+            lanes: 0,
+            turn: 0,
+            record: std::ptr::null_mut(),
+            frame: std::ptr::null_mut(),
+            tids: null(),
+            locals: std::ptr::null_mut(),
+            local_stride: 0,
             fault: FaultRecord::default(),
             host: (&raw const host).cast(),
         };
@@ -437,16 +521,15 @@ impl<'a> Entry<'a> {
         } else {
             0
         };
-        let status = with_stack(reserve + deep, 2 * reserve + deep, || {
+        let outcome = with_stack(reserve + deep, 2 * reserve + deep, || {
             let here = (&raw const context) as usize;
             let lowest = stacker::remaining_stack()
                 .map_or(here, |left| stack_pointer().saturating_sub(left));
             context.stack_limit = (lowest + reserve) as u64;
-            enter(&mut context)
+            enter(&mut context, &host)
         });
-        match status {
-            Ok(context::FAULT) => Err(host.fault(&context)),
-            Ok(other) => Ok(other),
+        match outcome {
+            Ok(outcome) => outcome,
             Err(_) => Err(self.first_overflow(block).detail(format!(
                 "the host has no room for {} bytes of stack",
                 2 * reserve + deep
@@ -465,8 +548,8 @@ fn stack_pointer() -> usize {
 /// A kernel made ready for a launch; shared by all workers.
 #[derive(Debug)]
 pub struct Prepared<'a> {
-    entry: Entry<'a>,
-    roots: Vec<Start>,
+    pub(super) entry: Entry<'a>,
+    pub(super) roots: Vec<Start>,
     /// Tables of last answers that no worker uses now.
     tables: Mutex<Vec<Vec<Extent>>>,
 }
@@ -482,7 +565,17 @@ impl Prepared<'_> {
         self.entry.local_bytes()
     }
 
-    /// Runs one CTA. `block` is its `%ctaid`. The shared memory is zeroed first.
+    /// Whether threads may stop: CTAs are begun with [`Prepared::begin`] then.
+    pub fn stops(&self) -> bool {
+        self.entry.frame_slots().is_some()
+    }
+
+    /// A CTA of a kernel whose threads may stop, not begun, with memory out of `room`; `None` if there is not enough.
+    pub fn begin<'r>(&'r self, room: &'r Room, block: [u32; 3]) -> Option<Resident<'r>> {
+        Resident::new(self, room, block)
+    }
+
+    /// Runs one CTA of a kernel whose threads do not stop. `block` is its `%ctaid`. The shared memory is zeroed first.
     ///
     /// # Errors
     /// What a thread did wrong.

@@ -7,11 +7,12 @@ use super::pressure;
 use super::settings::Allocator;
 use super::{CompileError, FunctionStats, OptLevel, Settings, Stats, host};
 use crate::ir::control::Callee;
+use crate::ir::waits::Waits;
 use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Kind, Module};
 use crate::lower::context::Entry;
 use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
 use crate::spmd::facts::SHALLOW;
-use crate::spmd::{Absent, Facts, ModulePlan, Root};
+use crate::spmd::{self, Absent, Facts, FunctionPlan, ModulePlan, Root};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -53,6 +54,8 @@ pub(super) struct Compiled {
     pub(super) frame: usize,
     /// Whether each function can be entered without a context, on whatever stack there is.
     pub(super) simple: Vec<bool>,
+    /// Where threads may stop.
+    pub(super) waits: Waits,
     pub(super) stats: Stats,
     /// What each function took and gave; nothing where there is no code.
     pub(super) function_stats: Vec<FunctionStats>,
@@ -66,6 +69,8 @@ pub(super) struct Entries {
     pub(super) plain: Option<*const u8>,
     /// The kernel's sums of pointer parameters.
     pub(super) roots: Vec<Root>,
+    /// Slots that a thread keeps while it waits, in a kernel whose threads stop.
+    pub(super) frame_slots: Option<usize>,
 }
 
 /// The allocator for a function that has been through the mid-end.
@@ -209,8 +214,14 @@ pub(super) fn compile(
     let mut roots = vec![Vec::new(); module.functions.len()];
     for (i, function) in module.functions.iter().enumerate() {
         let id = FuncId(i as u32);
-        if plan.function(id).is_none() {
+        let Some(own) = plan.function(id) else {
             continue;
+        };
+        if settings.verify {
+            spmd::verify::verify(own).map_err(|message| CompileError::Internal {
+                function: function.name.clone(),
+                message,
+            })?;
         }
         let made = compile_function(
             module,
@@ -286,9 +297,13 @@ pub(super) fn compile(
     stats.link = started.elapsed();
     stats.code_bytes = pieces.iter().map(|p| p.bytes.len()).sum();
 
-    let mut entries: Vec<Entries> = (roots.into_iter())
-        .map(|roots| Entries {
+    let mut entries: Vec<Entries> = (roots.into_iter().zip(&plan.functions))
+        .map(|(roots, plan)| Entries {
             roots,
+            frame_slots: plan
+                .as_ref()
+                .filter(|p| p.regions.is_some())
+                .map(FunctionPlan::frame_slots),
             ..Entries::default()
         })
         .collect();
@@ -318,6 +333,7 @@ pub(super) fn compile(
         _memory: memory,
         absent: plan.absent,
         facts: plan.facts,
+        waits: plan.waits,
         entries,
         table,
         sites: sites.list,

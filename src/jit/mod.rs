@@ -15,6 +15,7 @@ mod given;
 mod host;
 mod memory;
 mod pressure;
+mod resident;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -27,4 +28,5 @@ pub use dump::{DumpError, Stage, dump};
 pub use error::{CompileError, FunctionStats, Misuse, Stats};
 pub use flags::{CraneliftSetting, choose, cranelift_settings};
 pub use given::Given;
+pub use resident::Resident;
 pub use settings::{OptLevel, Settings};

@@ -1,5 +1,6 @@
 //! What native code and its host share: the context that every function gets, by layout.
 
+use crate::machine::schedule::Record;
 use std::ffi::c_void;
 use std::mem::offset_of;
 
@@ -126,6 +127,20 @@ pub struct Context {
     pub local_top: u64,
     /// What the helper for accesses answers: a host pointer, or null.
     pub answer: *mut u8,
+    /// Lanes of a warp that are to run, in kernels whose threads stop; and so on to `turn`.
+    pub lanes: u32,
+    /// How often the lane may still enter heads of loops that may wait.
+    pub turn: u32,
+    /// Where the schedule learns why they stopped.
+    pub record: *mut Record,
+    /// What the lanes keep while they wait.
+    pub frame: *mut u64,
+    /// `%tid` of the lanes: all x, then y and z.
+    pub tids: *const u32,
+    /// Local memory of the first lane.
+    pub locals: *mut u8,
+    /// Bytes from the local memory of a lane to that of the next.
+    pub local_stride: u64,
     /// What went wrong.
     pub fault: FaultRecord,
     /// What the helpers work with.
@@ -177,6 +192,13 @@ fields! {
     DEPTH: 4 = depth;
     LOCAL_TOP: 8 = local_top;
     ANSWER: 8 = answer;
+    LANES: 4 = lanes;
+    TURN: 4 = turn;
+    RECORD: 8 = record;
+    FRAME: 8 = frame;
+    TIDS: 8 = tids;
+    LOCALS: 8 = locals;
+    LOCAL_STRIDE: 8 = local_stride;
     FAULT_SITE: 4 = fault.site;
     FAULT_VALUE: 8 = fault.value;
 }

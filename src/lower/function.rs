@@ -3,6 +3,7 @@
 use super::context::{DONE, EXITED, FAULT, Field};
 use super::emit::{Emit, clif_type};
 use super::memory::OpenRun;
+use super::region::Lane;
 use super::site::{Cause, Site};
 use super::symbols::Symbol;
 use super::{Options, Sites, abi};
@@ -29,6 +30,8 @@ use smallvec::{SmallVec, smallvec};
 pub(super) struct Lower<'a, 'f> {
     pub(super) module: &'a Module,
     pub(super) id: FuncId,
+    /// The function that the block comes from.
+    pub(super) owner: FuncId,
     pub(super) function: &'a Function,
     pub(super) modules: &'a ModulePlan,
     pub(super) plan: &'a FunctionPlan,
@@ -40,15 +43,17 @@ pub(super) struct Lower<'a, 'f> {
     /// The context.
     pub(super) context: Value,
     /// The Cranelift block of each reachable block.
-    blocks: Vec<clif::Block>,
+    pub(super) blocks: Vec<clif::Block>,
     /// The value of each name here; `None` is zero.
     current: Vec<Option<Value>>,
     /// What to restore when leaving a subtree of the dominator tree.
     undo: Vec<(Name, Option<Value>)>,
     /// `%tid`, in kernels.
     pub(super) tid: Option<[Value; 3]>,
+    /// The lane that runs, in kernels whose threads stop.
+    pub(super) lane: Option<Lane>,
     /// Where a kernel's thread goes on when it is over.
-    latch: Option<clif::Block>,
+    pub(super) latch: Option<clif::Block>,
     /// Ends the function with the fault at a site; that and the value that goes with it are the block's parameters.
     fault_at: clif::Block,
     /// Ends the function with the fault that is already in the context.
@@ -100,7 +105,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         sites: &'a mut Sites,
         mut b: FunctionBuilder<'f>,
     ) -> Self {
-        let function = &module.functions[id.index()];
+        let function = plan.function(&module.functions[id.index()]);
         let convention = b.func.signature.call_conv;
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
@@ -117,6 +122,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         Lower {
             module,
             id,
+            owner: id,
             function,
             modules,
             plan,
@@ -128,6 +134,7 @@ impl<'a, 'f> Lower<'a, 'f> {
             current: vec![None; plan.names.len()],
             undo: Vec::new(),
             tid: None,
+            lane: None,
             latch: None,
             fault_at,
             faulted,
@@ -152,9 +159,11 @@ impl<'a, 'f> Lower<'a, 'f> {
 
     /// Makes the whole function.
     pub(super) fn run(mut self) -> (FunctionBuilder<'f>, Vec<Span>, Vec<Root>) {
-        match self.function.kind {
-            FunctionKind::Kernel => self.kernel(),
-            FunctionKind::Device => self.device(),
+        let plan = self.plan;
+        match (&plan.regions, self.function.kind) {
+            (Some(regions), _) => self.lanes(regions),
+            (None, FunctionKind::Kernel) => self.kernel(),
+            (None, FunctionKind::Device) => self.device(),
         }
         self.endings();
         self.b.seal_all_blocks();
@@ -242,7 +251,7 @@ impl<'a, 'f> Lower<'a, 'f> {
     }
 
     /// All blocks, down the dominator tree.
-    fn body(&mut self) {
+    pub(super) fn body(&mut self) {
         let first = self.blocks[0];
         let args = self.block_args(Block(0));
         self.b.ins().jump(first, &args);
@@ -280,6 +289,10 @@ impl<'a, 'f> Lower<'a, 'f> {
         }
         let function = self.function;
         let body = function.block(block);
+        if let Some(regions) = &plan.regions {
+            self.owner = regions.owner(block);
+            self.begin_region(regions, block);
+        }
         if plan.cfg.is_header(block) {
             let (span, location) = body
                 .insts
@@ -301,10 +314,17 @@ impl<'a, 'f> Lower<'a, 'f> {
             }
         }
         self.locate(body.span);
-        self.terminator(body);
+        match plan
+            .regions
+            .as_ref()
+            .and_then(|r| Some((r, r.meets(block)?)))
+        {
+            Some((regions, point)) => self.meet(regions, point),
+            None => self.terminator(body),
+        }
     }
 
-    fn instruction(&mut self, inst: &Inst) {
+    pub(super) fn instruction(&mut self, inst: &Inst) {
         match &inst.kind {
             Kind::Pure(pure) => {
                 let results = self.pure(pure);
@@ -332,17 +352,17 @@ impl<'a, 'f> Lower<'a, 'f> {
             Kind::Load(load) => self.load(inst, load),
             Kind::Store(store) => self.store(inst, store),
             Kind::Call(call) => self.guarded(inst, |l| l.call(inst, call)),
-            Kind::Hint { .. } => {}
+            // Where its block ends the thread stops for it.
+            Kind::Meet(_) | Kind::Hint { .. } => {}
+            Kind::Atomic(atomic) => self.guarded(inst, |l| l.atomic(inst, atomic)),
+            Kind::Fence(fence) => self.fence(*fence),
             #[expect(
                 clippy::unreachable,
                 reason = "functions that contain one are absent before they are lowered"
             )]
-            Kind::Meet(_)
-            | Kind::Atomic(_)
-            | Kind::Fence(_)
-            | Kind::Mbarrier(_)
-            | Kind::Copy(_)
-            | Kind::Unsupported => unreachable!("an unsupported instruction in a plan"),
+            Kind::Mbarrier(_) | Kind::Copy(_) | Kind::Unsupported => {
+                unreachable!("an unsupported instruction in a plan")
+            }
         }
     }
 
@@ -511,7 +531,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.end(FAULT);
     }
 
-    fn store_tid(&mut self) {
+    pub(super) fn store_tid(&mut self) {
         for (i, value) in (0..).zip(self.tid.into_iter().flatten()) {
             self.set_field(Field::TID.at(i), value);
         }
@@ -610,7 +630,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.set(name, value);
     }
 
-    fn set_resized(&mut self, guard: Option<Guard>, dst: Reg, value: Value) {
+    pub(super) fn set_resized(&mut self, guard: Option<Guard>, dst: Reg, value: Value) {
         let ty = clif_type(self.function.class(dst));
         let value = self.emit().resize(value, ty, false);
         let permit = self.permit(guard);
@@ -670,7 +690,7 @@ impl<'a, 'f> Lower<'a, 'f> {
 
     pub(super) fn site(&mut self, cause: Cause, span: Span, location: u32) -> u32 {
         self.sites.list.push(Site {
-            function: self.id,
+            function: self.owner,
             span,
             location,
             cause,

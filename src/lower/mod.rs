@@ -18,8 +18,10 @@ mod integer;
 mod lop3;
 mod memory;
 mod prmt;
+mod region;
 pub mod site;
 pub mod symbols;
+mod sync;
 mod video;
 
 pub use entry::{plain, resolve, signature, trampoline};

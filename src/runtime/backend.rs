@@ -120,7 +120,7 @@ pub(super) fn absent(module: &ir::Module, function: FuncId, code: &Code) -> Opti
         ),
         absent @ (Absent::Undefined
         | Absent::Unsupported
-        | Absent::Meets
+        | Absent::Interpreted
         | Absent::TooLarge { .. }
         | Absent::Limit) => {
             format!("native code: {absent}")
@@ -154,7 +154,7 @@ impl<'a> Runner<'a> {
     pub(super) fn suspends(&self) -> bool {
         match self {
             Runner::Interpreter(interpreter, kernel, _) => interpreter.suspends(*kernel),
-            Runner::Native(_) => false,
+            Runner::Native(prepared) => prepared.stops(),
         }
     }
 
@@ -168,7 +168,7 @@ impl<'a> Runner<'a> {
             Runner::Interpreter(interpreter, kernel, launch) => interpreter
                 .begin_block(*kernel, launch, room, block)
                 .map(Resident::Interpreter),
-            Runner::Native(_) => None,
+            Runner::Native(prepared) => prepared.begin(room, block).map(Resident::Native),
         }
     }
 
@@ -191,6 +191,7 @@ impl<'a> Runner<'a> {
 /// A CTA that has begun and is not over.
 pub(super) enum Resident<'a> {
     Interpreter(Resumable<'a>),
+    Native(jit::Resident<'a>),
 }
 
 impl Resident<'_> {
@@ -198,6 +199,7 @@ impl Resident<'_> {
     pub(super) fn run(&mut self, trace: &mut impl Trace) -> Result<Progress, Fault> {
         match self {
             Resident::Interpreter(cta) => cta.run(trace),
+            Resident::Native(cta) => cta.run(),
         }
     }
 
@@ -205,6 +207,7 @@ impl Resident<'_> {
     pub(super) fn steps(&self) -> u64 {
         match self {
             Resident::Interpreter(cta) => cta.steps(),
+            Resident::Native(_) => 0,
         }
     }
 }

@@ -159,13 +159,11 @@ impl Program {
         }
     }
 
-    /// Who runs a function, if `kind` is asked for. Native code cannot have threads that meet or wait for each other yet
-    /// ([`Absent::Meets`](crate::jit::Absent::Meets)): the interpreter runs those.
+    /// Who runs a function, if `kind` is asked for: what native code does not have yet
+    /// ([`Absent::Interpreted`](crate::jit::Absent::Interpreted)) the interpreter runs.
     pub(super) fn runs(&self, function: FuncId, kind: EngineKind) -> EngineKind {
         match kind {
-            EngineKind::Native
-                if self.facts(function).meets || self.interpreter().suspends(function) =>
-            {
+            EngineKind::Native if self.native().is_ok_and(|code| code.interpreted(function)) => {
                 EngineKind::Interpreter
             }
             EngineKind::Native | EngineKind::Interpreter => kind,

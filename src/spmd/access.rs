@@ -40,7 +40,7 @@ pub enum Place {
     Wrong(FaultKind, u64),
 }
 
-/// A load or store, as far as its address goes.
+/// A load, store or atomic, as far as its address goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reach {
     /// The state space.
@@ -52,7 +52,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Of a load or store.
+    /// Of a load, store or atomic.
     pub fn of(inst: &Inst) -> Option<Reach> {
         match &inst.kind {
             Kind::Load(l) => Some(Reach {
@@ -73,13 +73,21 @@ impl Reach {
                     align: u32::from(s.align.max(s.bytes)),
                 },
             }),
+            Kind::Atomic(a) => Some(Reach {
+                space: a.space,
+                address: a.addr,
+                access: Access {
+                    write: true,
+                    bytes: a.bytes.into(),
+                    align: a.bytes.into(),
+                },
+            }),
             Kind::Pure(_)
             | Kind::AddressOf(_)
             | Kind::FunctionAddress { .. }
             | Kind::Special { .. }
             | Kind::Call(_)
             | Kind::Meet(_)
-            | Kind::Atomic(_)
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
             | Kind::Copy(_)

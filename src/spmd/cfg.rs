@@ -1,5 +1,6 @@
 //! The control flow graph: predecessors, reverse postorder, dominators, loop headers.
 
+use super::regions::Regions;
 use crate::ir::{Block, Function};
 
 /// A node that stands for the start of a thread or call, before the first block.
@@ -7,8 +8,9 @@ const NONE: u32 = u32::MAX;
 
 /// The control flow graph of a function. Only reachable blocks take part.
 ///
-/// Beside the blocks there is a root, [`Cfg::root`], with one edge to the first block: what holds when a thread or
-/// call begins is defined there, so that the first block may be a loop header like any other.
+/// Beside the blocks there is a root, [`Cfg::root`], with an edge to the first block and to each where threads go on that
+/// had stopped: what holds when a thread or call begins is defined there, so that the first block may be a loop header
+/// like any other. From a block that ends with a meeting no edge leads on.
 #[derive(Debug)]
 pub struct Cfg {
     /// Reachable blocks in reverse postorder.
@@ -23,13 +25,25 @@ pub struct Cfg {
     children: Vec<Vec<Block>>,
     /// Whether an edge goes back to the block from one that comes later in reverse postorder.
     header: Vec<bool>,
+    /// Whether the root leads to the block.
+    entry: Vec<bool>,
 }
 
 impl Cfg {
-    /// Of a function that has at least one block.
-    pub fn new(function: &Function) -> Self {
+    /// Of a function that has at least one block; `regions` are its own, if its threads stop.
+    pub fn new(function: &Function, regions: Option<&Regions>) -> Self {
         let count = function.blocks.len();
-        let (order, parent, preorder) = search(function);
+        let mut entry = vec![false; count];
+        entry[0] = true;
+        for point in regions.iter().flat_map(|r| &r.points) {
+            entry[point.resume.index()] = true;
+        }
+        let successors = |b: Block, f: &mut dyn FnMut(Block)| {
+            if regions.is_none_or(|r| r.meets(b).is_none()) {
+                function.block(b).terminator.successors(f);
+            }
+        };
+        let (order, parent, preorder) = search(&entry, &successors);
         let mut preds = vec![Vec::new(); count];
         let mut number = vec![NONE; count];
         for (i, &b) in order.iter().enumerate() {
@@ -37,7 +51,7 @@ impl Cfg {
         }
         let mut header = vec![false; count];
         for &b in &order {
-            function.block(b).terminator.successors(|s| {
+            successors(b, &mut |s| {
                 if preds[s.index()].last() != Some(&b) {
                     preds[s.index()].push(b);
                 }
@@ -51,7 +65,7 @@ impl Cfg {
             list.sort_unstable();
             list.dedup();
         }
-        let idom = dominators(count, &preds, &parent, &preorder);
+        let idom = dominators(&entry, &preds, &parent, &preorder);
         let mut children = vec![Vec::new(); count + 1];
         for &b in &order {
             children[idom[b.index()] as usize].push(b);
@@ -64,6 +78,7 @@ impl Cfg {
             interval,
             children,
             header,
+            entry,
         }
     }
 
@@ -136,7 +151,7 @@ impl Cfg {
         let mut frontiers = vec![Vec::new(); self.preds.len() + 1];
         let mut total = 0;
         for &b in &self.order {
-            let root = (b.index() == 0).then_some(self.root());
+            let root = self.entry[b.index()].then_some(self.root());
             let preds = self.preds(b).iter().map(|p| p.index()).chain(root);
             if self.preds(b).len() + usize::from(root.is_some()) < 2 {
                 continue;
@@ -161,32 +176,41 @@ impl Cfg {
 }
 
 /// Depth-first search: blocks in reverse postorder, the parent of each in the search tree, blocks in preorder.
-fn search(function: &Function) -> (Vec<Block>, Vec<u32>, Vec<Block>) {
-    let count = function.blocks.len();
+fn search(
+    entry: &[bool],
+    successors: &dyn Fn(Block, &mut dyn FnMut(Block)),
+) -> (Vec<Block>, Vec<u32>, Vec<Block>) {
+    let count = entry.len();
     let mut parent = vec![NONE; count];
     let mut seen = vec![false; count];
     let mut preorder = Vec::new();
     let mut postorder = Vec::new();
     let successors = |b: Block| {
         let mut list = Vec::new();
-        function.block(b).terminator.successors(|s| list.push(s));
+        successors(b, &mut |s| list.push(s));
         list
     };
-    seen[0] = true;
-    preorder.push(Block(0));
-    let mut stack = vec![(Block(0), successors(Block(0)))];
-    while let Some((block, rest)) = stack.last_mut() {
-        match rest.pop() {
-            Some(next) if !seen[next.index()] => {
-                seen[next.index()] = true;
-                parent[next.index()] = block.0;
-                preorder.push(next);
-                stack.push((next, successors(next)));
-            }
-            Some(_) => {}
-            None => {
-                postorder.push(*block);
-                stack.pop();
+    // The first block last, so that it comes first in reverse postorder.
+    let entries = (0..count).rev().filter(|&b| entry[b]);
+    for start in entries.map(|b| Block(b as u32)) {
+        if std::mem::replace(&mut seen[start.index()], true) {
+            continue;
+        }
+        preorder.push(start);
+        let mut stack = vec![(start, successors(start))];
+        while let Some((block, rest)) = stack.last_mut() {
+            match rest.pop() {
+                Some(next) if !seen[next.index()] => {
+                    seen[next.index()] = true;
+                    parent[next.index()] = block.0;
+                    preorder.push(next);
+                    stack.push((next, successors(next)));
+                }
+                Some(_) => {}
+                None => {
+                    postorder.push(*block);
+                    stack.pop();
+                }
             }
         }
     }
@@ -195,7 +219,13 @@ fn search(function: &Function) -> (Vec<Block>, Vec<u32>, Vec<Block>) {
 }
 
 /// Immediate dominators by the semi-NCA algorithm. Node `count` is the root.
-fn dominators(count: usize, preds: &[Vec<Block>], parent: &[u32], preorder: &[Block]) -> Vec<u32> {
+fn dominators(
+    entry: &[bool],
+    preds: &[Vec<Block>],
+    parent: &[u32],
+    preorder: &[Block],
+) -> Vec<u32> {
+    let count = entry.len();
     // Everything below is in preorder numbers: 0 is the root, block `preorder[i]` is i + 1.
     let nodes = preorder.len() + 1;
     let mut number = vec![0u32; count];
@@ -225,7 +255,7 @@ fn dominators(count: usize, preds: &[Vec<Block>], parent: &[u32], preorder: &[Bl
             };
             best = best.min(candidate);
         }
-        if v == 1 {
+        if entry[block.index()] {
             best = 0;
         }
         semi[v] = best;

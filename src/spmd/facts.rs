@@ -15,9 +15,6 @@ pub enum Absent {
     /// It has instructions that are not built yet ([`Function::unsupported`](crate::ir::Function::unsupported)).
     #[error("it has unsupported instructions")]
     Unsupported,
-    /// Its threads meet others.
-    #[error("its threads meet others, which native code cannot do yet")]
-    Meets,
     /// It calls a function that has no machine code.
     #[error("it calls a function that cannot be compiled")]
     Calls(FuncId),
@@ -31,6 +28,10 @@ pub enum Absent {
         /// How much there may be.
         limit: u64,
     },
+    /// Only the interpreter has what it needs: a device function at which threads wait for each other, mbarriers,
+    /// asynchronous copies, atomics of 16 bytes.
+    #[error("only the interpreter has what it needs yet")]
+    Interpreted,
     /// Cranelift says that it is too large.
     #[error("Cranelift says that it is too large")]
     Limit,
@@ -84,8 +85,8 @@ impl Facts {
     }
 }
 
-/// What is wrong with a function by itself.
-pub fn refuse(function: &Function) -> Option<Absent> {
+/// What is wrong with a function by itself; `suspends`: its threads may stop.
+pub fn refuse(function: &Function, suspends: bool) -> Option<Absent> {
     let too_large = |what, count: u64, limit| {
         (count > limit).then_some(Absent::TooLarge { what, count, limit })
     };
@@ -95,10 +96,9 @@ pub fn refuse(function: &Function) -> Option<Absent> {
     if !function.defined || function.blocks.is_empty() {
         return Some(Absent::Undefined);
     }
-    let lacks = |kind: &Kind| match kind {
-        Kind::Meet(_) | Kind::Atomic(_) | Kind::Fence(_) | Kind::Mbarrier(_) | Kind::Copy(_) => {
-            true
-        }
+    let interpreted = (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| match &i.kind {
+        Kind::Atomic(atomic) => atomic.bytes > 8,
+        Kind::Mbarrier(_) | Kind::Copy(_) => true,
         Kind::Pure(_)
         | Kind::Load(_)
         | Kind::Store(_)
@@ -106,11 +106,13 @@ pub fn refuse(function: &Function) -> Option<Absent> {
         | Kind::FunctionAddress { .. }
         | Kind::Special { .. }
         | Kind::Call(_)
+        | Kind::Meet(_)
+        | Kind::Fence(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => false,
-    };
-    if (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| lacks(&i.kind)) {
-        return Some(Absent::Meets);
+    });
+    if interpreted || (suspends && function.kind == FunctionKind::Device) {
+        return Some(Absent::Interpreted);
     }
     let instructions = function
         .blocks
@@ -254,10 +256,15 @@ impl Graph {
     }
 }
 
-/// Which functions have no machine code, and why. `planned` says what is wrong with each by itself.
-pub fn absent(module: &Module, planned: Vec<Option<Absent>>) -> Vec<Option<Absent>> {
+/// Which functions have no machine code, and why: those without a plan, and what calls them. `planned` says what is wrong with each by itself.
+pub fn absent(
+    module: &Module,
+    plans: &[Option<FunctionPlan>],
+    planned: Vec<Option<Absent>>,
+) -> Vec<Option<Absent>> {
     let mut callers: Vec<Vec<u32>> = vec![Vec::new(); module.functions.len()];
-    for (i, function) in module.functions.iter().enumerate() {
+    for (i, (function, plan)) in module.functions.iter().zip(plans).enumerate() {
+        let function = plan.as_ref().map_or(function, |p| p.function(function));
         for inst in function.blocks.iter().flat_map(|b| &b.insts) {
             if let Kind::Call(call) = &inst.kind
                 && let Callee::Direct(f) = &call.callee
@@ -343,11 +350,12 @@ fn own_facts(
         context: function.local_bytes > 0,
         ..Facts::default()
     };
+    let function = plan.function(function);
     for &b in plan.cfg.order() {
         let block = function.block(b);
         for inst in &block.insts {
             match &inst.kind {
-                Kind::Load(_) | Kind::Store(_) => {
+                Kind::Load(_) | Kind::Store(_) | Kind::Atomic(_) => {
                     let place = Reach::of(inst)
                         .map(|r| r.place(module, function, &plan.names, &plan.provenance));
                     match place {
@@ -370,12 +378,10 @@ fn own_facts(
                     Callee::Indirect { .. } => facts.faults = true,
                 },
                 Kind::Pure(_) | Kind::FunctionAddress { .. } | Kind::Hint { .. } => {}
-                Kind::Meet(_)
-                | Kind::Atomic(_)
-                | Kind::Fence(_)
-                | Kind::Mbarrier(_)
-                | Kind::Copy(_)
-                | Kind::Unsupported => facts.faults = true,
+                Kind::Fence(_) => {}
+                Kind::Meet(_) | Kind::Mbarrier(_) | Kind::Copy(_) | Kind::Unsupported => {
+                    facts.faults = true
+                }
             }
         }
         match &block.terminator {

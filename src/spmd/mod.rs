@@ -8,21 +8,28 @@ pub mod access;
 mod cfg;
 mod dump;
 pub mod facts;
+mod inline;
 mod names;
 mod provenance;
+pub mod regions;
 mod runs;
 mod ssa;
+mod steady;
 #[cfg(test)]
 mod tests;
+pub mod verify;
 
 pub use cfg::Cfg;
 pub use dump::dump;
 pub use facts::{Absent, Facts};
 pub use names::{Name, Names, register_class};
 pub use provenance::{Provenance, Root};
+pub use regions::Regions;
 pub use runs::Run;
 pub use ssa::Ssa;
+pub use steady::Steady;
 
+use crate::ir::waits::Waits;
 use crate::ir::{Block, FuncId, Function, Module};
 
 /// Values that blocks hand on to others, for each instruction and beyond, all functions of a module together. What
@@ -31,9 +38,24 @@ use crate::ir::{Block, FuncId, Function, Module};
 const HANDED_ON_EACH: u64 = 16;
 const HANDED_ON: u64 = 2_000_000;
 
+/// What lives across a point at which a thread may stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crossing {
+    /// Names that are found again.
+    pub rebuilt: Vec<Name>,
+    /// Names that are kept for each thread, in the order of their slots.
+    pub framed: Vec<Name>,
+}
+
 /// The plan of a function.
 #[derive(Debug)]
 pub struct FunctionPlan {
+    /// Where threads stop, in a kernel that may wait.
+    pub regions: Option<Regions>,
+    /// What lives across each of its points.
+    pub crossings: Vec<Crossing>,
+    /// What need not be kept there.
+    pub steady: Option<Steady>,
     /// Control flow.
     pub cfg: Cfg,
     /// What holds values.
@@ -50,15 +72,38 @@ pub struct FunctionPlan {
 }
 
 impl FunctionPlan {
-    /// Of a function with a body.
+    /// Of a function with a body; `waits` is there for a kernel whose threads may stop, with its index.
     ///
     /// # Errors
     /// One that is too large or too tangled.
-    pub fn new(module: &Module, function: &Function) -> Result<Self, Absent> {
-        let cfg = Cfg::new(function);
+    pub fn new(
+        module: &Module,
+        function: &Function,
+        waits: Option<(&Waits, FuncId)>,
+    ) -> Result<Self, Absent> {
+        let regions = waits
+            .map(|(waits, kernel)| inline::Body::new(module, waits, kernel).map(Regions::new))
+            .transpose()?;
+        let function = regions.as_ref().map_or(function, |r| &r.function);
+        let cfg = Cfg::new(function, regions.as_ref());
         let names = Names::new(function);
-        let ssa = Ssa::new(function, &cfg, &names)?;
+        // Memory on the native stack is not kept while a thread waits.
+        if regions.is_some() && (0..function.frame.len()).any(|i| names.frame(i).is_none()) {
+            return Err(Absent::Interpreted);
+        }
+        let ssa = Ssa::new(function, regions.as_ref(), &cfg, &names)?;
         let provenance = Provenance::new(module, function, &names);
+        let steady = (regions.as_ref()).map(|r| Steady::new(module, r, &names, &provenance));
+        let crossings = (regions.iter().flat_map(|r| &r.points))
+            .map(|point| {
+                let kept = ssa.kept(point.resume);
+                let (rebuilt, framed) = match &steady {
+                    Some(steady) => steady.split(point.stop, kept),
+                    None => (Vec::new(), kept.to_vec()),
+                };
+                Crossing { rebuilt, framed }
+            })
+            .collect();
         let runs = function
             .blocks
             .iter()
@@ -71,18 +116,33 @@ impl FunctionPlan {
             || ssa.arguments() > 100_000
             || cfg.nesting(deep) > deep;
         Ok(FunctionPlan {
+            crossings,
+            steady,
             cfg,
             names,
             ssa,
             provenance,
             runs,
             tangled,
+            regions,
         })
+    }
+
+    /// The function that was planned: the one of the module, or that as it was cut.
+    pub fn function<'a>(&'a self, whole: &'a Function) -> &'a Function {
+        self.regions.as_ref().map_or(whole, |r| &r.function)
+    }
+
+    /// Values that are kept for a thread where most are.
+    pub fn frame_slots(&self) -> usize {
+        let slots = self.crossings.iter().map(|c| c.framed.len());
+        slots.max().unwrap_or(0)
     }
 
     /// Values that blocks hand on to others, past those that so large a function may have.
     fn handed_on(&self, function: &Function) -> u64 {
         let (mut values, mut instructions) = (0, 0);
+        let function = self.function(function);
         for &b in self.cfg.order() {
             let block = function.block(b);
             instructions += 1 + block.insts.len() as u64;
@@ -106,6 +166,8 @@ pub struct ModulePlan {
     pub absent: Vec<Option<Absent>>,
     /// What is known of those that can.
     pub facts: Vec<Facts>,
+    /// Where threads may stop.
+    pub waits: Waits,
 }
 
 impl ModulePlan {
@@ -115,10 +177,14 @@ impl ModulePlan {
         let mut functions = Vec::new();
         let mut refused = Vec::new();
         let mut left = HANDED_ON;
-        for function in &module.functions {
-            let plan = match facts::refuse(function) {
+        let waits = Waits::new(module);
+        for (i, function) in module.functions.iter().enumerate() {
+            let id = FuncId(i as u32);
+            let suspends = waits.suspends(id);
+            let own = suspends.then_some((&waits, id));
+            let plan = match facts::refuse(function, suspends) {
                 Some(absent) => Err(absent),
-                None => FunctionPlan::new(module, function).and_then(|plan| {
+                None => FunctionPlan::new(module, function, own).and_then(|plan| {
                     let count = plan.handed_on(function);
                     left = left.checked_sub(count).ok_or(Absent::TooLarge {
                         what: "values that blocks hand on",
@@ -131,7 +197,7 @@ impl ModulePlan {
             refused.push(plan.as_ref().err().copied());
             functions.push(plan.ok());
         }
-        let absent = facts::absent(module, refused);
+        let absent = facts::absent(module, &functions, refused);
         for (plan, absent) in functions.iter_mut().zip(&absent) {
             if absent.is_some() {
                 *plan = None;
@@ -142,13 +208,14 @@ impl ModulePlan {
             functions,
             absent,
             facts: known,
+            waits,
         }
     }
 
     /// Takes a function out, and those that call it.
     pub fn refuse(&mut self, module: &Module, function: FuncId, why: Absent) {
         self.absent[function.index()] = Some(why);
-        self.absent = facts::absent(module, std::mem::take(&mut self.absent));
+        self.absent = facts::absent(module, &self.functions, std::mem::take(&mut self.absent));
         for (plan, absent) in self.functions.iter_mut().zip(&self.absent) {
             if absent.is_some() {
                 *plan = None;

@@ -1,11 +1,13 @@
 //! Where values of a name meet: pruned SSA form.
 //!
 //! Requires: a [`Cfg`]. Guarantees: walking the dominator tree, the value of a name at any use is the one that was
-//! last defined, or met at a block's start, on the way down from the root; at the root every name is zero.
+//! last defined, or met at a block's start, on the way down from the root; at the root every name is zero. Where threads
+//! go on that had stopped, what lives into the block is defined anew: it was kept.
 
 use super::cfg::Cfg;
 use super::facts::Absent;
 use super::names::{Name, Names};
+use super::regions::Regions;
 use crate::ir::{Block, Function};
 
 /// The most work, in visits of a block for a name. Real code needs not many more than it has instructions.
@@ -21,6 +23,7 @@ const ROOM: u32 = 16;
 #[derive(Debug)]
 pub struct Ssa {
     phis: Vec<Vec<Name>>,
+    kept: Vec<Vec<Name>>,
     crowding: u64,
     arguments: u64,
 }
@@ -30,21 +33,29 @@ impl Ssa {
     ///
     /// # Errors
     /// One that is too tangled to be worth it.
-    pub fn new(function: &Function, cfg: &Cfg, names: &Names) -> Result<Self, Absent> {
+    pub fn new(
+        function: &Function,
+        regions: Option<&Regions>,
+        cfg: &Cfg,
+        names: &Names,
+    ) -> Result<Self, Absent> {
         let too_large = |what, limit: usize| Absent::TooLarge {
             what,
             count: limit as u64 + 1,
             limit: limit as u64,
         };
         let tangled = || too_large("visits of blocks to follow values", MOST_WORK);
-        let events = Events::collect(function, cfg, names);
+        let events = Events::collect(function, regions, cfg, names);
         let frontiers = cfg.frontiers(MOST_WORK).ok_or_else(tangled)?;
         let count = function.blocks.len();
         let mut phis = vec![Vec::new(); count];
+        let mut kept = vec![Vec::new(); count];
+        let resumed = |b: Block| regions.is_some_and(|r| r.resumed(b).is_some());
         let mut living = vec![0u32; count];
         // Marks hold the name for which they were set, plus one.
         let [mut live, mut met, mut defined] = [(); 3].map(|()| vec![0u32; count]);
         let mut stack = Vec::new();
+        let mut keepers = Vec::new();
         let mut work = 0;
         for n in 0..names.len() {
             let name = Name(n as u32);
@@ -57,6 +68,7 @@ impl Ssa {
                 defined[d.index()] = mark;
             }
             stack.clear();
+            keepers.clear();
             for &b in exposed {
                 live[b.index()] = mark;
                 stack.push(b);
@@ -64,6 +76,10 @@ impl Ssa {
             while let Some(b) = stack.pop() {
                 work += 1;
                 living[b.index()] += 1;
+                if resumed(b) {
+                    kept[b.index()].push(name);
+                    keepers.push(b);
+                }
                 for &p in cfg.preds(b) {
                     if defined[p.index()] != mark && live[p.index()] != mark {
                         live[p.index()] = mark;
@@ -75,7 +91,8 @@ impl Ssa {
                 return Err(tangled());
             }
             let one = |def: &Block| exposed.iter().all(|&b| cfg.strictly_dominates(*def, b));
-            if defs.is_empty() || matches!(defs, [def] if one(def)) {
+            let simple = defs.is_empty() || matches!(defs, [def] if one(def));
+            if simple && keepers.is_empty() {
                 continue;
             }
             let mut meet = |from: usize, stack: &mut Vec<Block>| {
@@ -89,7 +106,7 @@ impl Ssa {
             };
             stack.clear();
             meet(cfg.root(), &mut stack);
-            for d in defs {
+            for d in defs.iter().chain(&keepers) {
                 meet(d.index(), &mut stack);
             }
             while let Some(b) = stack.pop() {
@@ -107,6 +124,7 @@ impl Ssa {
         }
         Ok(Ssa {
             phis,
+            kept,
             crowding: living
                 .iter()
                 .map(|&n| u64::from(n.saturating_sub(ROOM)))
@@ -125,6 +143,11 @@ impl Ssa {
         self.arguments
     }
 
+    /// The names that live into a block where threads go on that had stopped.
+    pub fn kept(&self, block: Block) -> &[Name] {
+        &self.kept[block.index()]
+    }
+
     /// The names whose values meet at the start of a block.
     pub fn phis(&self, block: Block) -> &[Name] {
         &self.phis[block.index()]
@@ -138,13 +161,22 @@ struct Events {
 }
 
 impl Events {
-    fn collect(function: &Function, cfg: &Cfg, names: &Names) -> Self {
+    fn collect(function: &Function, regions: Option<&Regions>, cfg: &Cfg, names: &Names) -> Self {
         let mut defs = Vec::new();
         let mut exposed = Vec::new();
         let mut defined_in = vec![u32::MAX; names.len()];
         let mut exposed_in = vec![u32::MAX; names.len()];
         for &b in cfg.order() {
             let block = function.block(b);
+            // What a meeting gives is there when threads go on, and where they stopped nothing reads it.
+            for reg in regions.and_then(|r| r.met(b)).iter().flat_map(|m| &m.dsts) {
+                if let Some(name) = reg.map(Name::from)
+                    && defined_in[name.index()] != b.0
+                {
+                    defined_in[name.index()] = b.0;
+                    defs.push((name, b));
+                }
+            }
             let mut read = |name: Name, defined_in: &[u32]| {
                 if defined_in[name.index()] != b.0 && exposed_in[name.index()] != b.0 {
                     exposed_in[name.index()] = b.0;

@@ -71,7 +71,12 @@ enum Translation {
 
 impl Lower<'_, '_> {
     /// The host pointer for an access through an address; checked unless that is not wanted, or done already.
-    pub(super) fn checked(&mut self, inst: &Inst, reach: &Reach, root: Option<&Root>) -> Pointer {
+    pub(in super::super) fn checked(
+        &mut self,
+        inst: &Inst,
+        reach: &Reach,
+        root: Option<&Root>,
+    ) -> Pointer {
         let reg = match reach.address.base {
             Base::Reg(reg) => Some(reg),
             Base::Var(_) | Base::Absolute => None,
@@ -342,7 +347,11 @@ impl Lower<'_, '_> {
                 None => self.locals_end(),
             }
         };
-        (len, self.uniform(pointer))
+        let pointer = match self.lane {
+            Some(lane) if space == Space::Local => lane.local,
+            Some(_) | None => self.uniform(pointer),
+        };
+        (len, pointer)
     }
 
     /// Where the local memory ends that the thread can reach here.

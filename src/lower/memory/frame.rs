@@ -19,7 +19,7 @@ impl Lower<'_, '_> {
             }
             return;
         }
-        let window = self.uniform(Field::LOCAL);
+        let window = self.lane_local();
         let (pointer, start) = if self.is_kernel() {
             (window, self.k(I64, 0))
         } else {
@@ -32,6 +32,14 @@ impl Lower<'_, '_> {
         };
         self.locals = Some((pointer, start));
         self.clear(pointer, bytes);
+    }
+
+    /// The local memory of the thread.
+    pub(in super::super) fn lane_local(&mut self) -> Value {
+        match self.lane {
+            Some(lane) => lane.local,
+            None => self.uniform(Field::LOCAL),
+        }
     }
 
     /// Whether the function reaches into local memory by addresses that it computes.

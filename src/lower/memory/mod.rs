@@ -118,7 +118,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn place(&self, reach: &Reach) -> Place {
+    pub(super) fn place(&self, reach: &Reach) -> Place {
         reach.place(
             self.module,
             self.function,
@@ -136,7 +136,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn wrong(&mut self, inst: &Inst, reach: &Reach, kind: FaultKind, address: u64) {
+    pub(super) fn wrong(&mut self, inst: &Inst, reach: &Reach, kind: FaultKind, address: u64) {
         let cause = Cause::Wrong {
             kind,
             address,
@@ -231,7 +231,7 @@ impl Lower<'_, '_> {
             Home::Params => self.uniform(Field::PARAMS),
             Home::Locals => match self.locals {
                 Some((pointer, _)) => pointer,
-                None => self.uniform(Field::LOCAL),
+                None => self.lane_local(),
             },
             Home::Param(i) => match self.pointers.params[i as usize] {
                 Some(pointer) => pointer,
@@ -246,6 +246,12 @@ impl Lower<'_, '_> {
                 offset: 0,
             },
         }
+    }
+
+    /// A host pointer in one value.
+    pub(super) fn pointer(&mut self, pointer: Pointer) -> Value {
+        self.emit()
+            .add_k(pointer.base, i64::from(pointer.offset) as u64)
     }
 
     fn slot_address(&mut self, home: Home) -> Value {

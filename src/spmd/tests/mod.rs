@@ -1,6 +1,5 @@
 //! Control flow, meeting values, provenance and runs: against definitions, and on PTX text.
 
-use super::{Cfg, FunctionPlan, ModulePlan, Name, Names, Root, Ssa};
 use crate::diag::{Source, Span};
 use crate::ir::control::Terminator;
 use crate::ir::{
@@ -8,7 +7,10 @@ use crate::ir::{
     PureOp, Reg, RegClass, RegInfo, integer,
 };
 use crate::spmd::facts::SHALLOW;
+use crate::spmd::{Cfg, FunctionPlan, ModulePlan, Name, Names, Root, Ssa};
 use smallvec::smallvec;
+
+mod regions;
 
 /// Numbers without a pattern (xorshift64*).
 struct Numbers(u64);
@@ -137,7 +139,7 @@ fn a_block_dominates_those_that_cannot_be_reached_without_it() {
     let mut numbers = Numbers(11);
     for _ in 0..400 {
         let function = random_function(&mut numbers);
-        let cfg = Cfg::new(&function);
+        let cfg = Cfg::new(&function, None);
         let all = reachable(&function, None);
         let order: Vec<Block> = blocks(&function).filter(|b| all[b.index()]).collect();
         let mut found = cfg.order().to_vec();
@@ -158,7 +160,7 @@ fn frontiers_are_where_dominance_ends() {
     let mut numbers = Numbers(12);
     for _ in 0..400 {
         let function = random_function(&mut numbers);
-        let cfg = Cfg::new(&function);
+        let cfg = Cfg::new(&function, None);
         let frontiers = cfg.frontiers(1 << 20).expect("few");
         for &x in cfg.order() {
             let inside = |b: Block| b == x || cfg.strictly_dominates(x, b);
@@ -184,7 +186,7 @@ fn every_cycle_has_a_header() {
     let mut numbers = Numbers(13);
     for _ in 0..400 {
         let function = random_function(&mut numbers);
-        let cfg = Cfg::new(&function);
+        let cfg = Cfg::new(&function, None);
         // Without the headers nothing goes round: peel off blocks that no other leads to.
         let mut left: Vec<Block> = cfg.order().to_vec();
         left.retain(|&b| !cfg.is_header(b));
@@ -260,9 +262,9 @@ fn values_found_by_the_tree_are_those_of_execution() {
     let mut numbers = Numbers(14);
     for _ in 0..400 {
         let function = random_function(&mut numbers);
-        let cfg = Cfg::new(&function);
+        let cfg = Cfg::new(&function, None);
         let names = Names::new(&function);
-        let ssa = Ssa::new(&function, &cfg, &names).expect("a small function");
+        let ssa = Ssa::new(&function, None, &cfg, &names).expect("a small function");
         let found = values_by_tree(&function, &cfg, &ssa);
         // Execute, choosing ways at random. A meeting value stands for what the name held when it met.
         let mut held = vec![Made::Start; function.regs.len()];

@@ -1,0 +1,134 @@
+//! Atomics and fences. Shared memory belongs to one worker at a time, so that its atomics are ordinary accesses.
+
+use super::function::{Lower, trusted};
+use crate::ir::memory::Space;
+use crate::ir::sync::{Atomic, AtomicOp, Fence};
+use crate::ir::{Inst, RegClass};
+use crate::spmd::access::{Home, Place, Reach};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, Type, Value};
+
+impl Lower<'_, '_> {
+    /// `atom`, `red` of 2, 4 or 8 bytes.
+    pub(super) fn atomic(&mut self, inst: &Inst, atomic: &Atomic) {
+        let Some(reach) = Reach::of(inst) else { return };
+        let class = RegClass::of_bits(u32::from(atomic.bytes) * 8).unwrap_or(RegClass::B64);
+        let ty = super::emit::clif_type(class);
+        let (pointer, shared) = match self.place(&reach) {
+            Place::Fixed(home, offset) => (self.home(home, offset), home == Home::Shared),
+            Place::Checked(root) => {
+                let pointer = self.checked(inst, &reach, root.as_ref());
+                (pointer, atomic.space == Space::Shared)
+            }
+            Place::Wrong(kind, at) => {
+                self.wrong(inst, &reach, kind, at);
+                for dst in atomic.dsts.iter().flatten() {
+                    let zero = self.k(ty, 0);
+                    self.set_resized(None, *dst, zero);
+                }
+                return;
+            }
+            // Only parameters are names, and atomics do not reach them.
+            Place::Name(_) => return,
+        };
+        let address = self.pointer(pointer);
+        let srcs: Vec<Value> = (atomic.srcs.iter())
+            .map(|src| self.operand(*src, class))
+            .collect();
+        let old = if shared {
+            let old = self.b.ins().load(ty, trusted(), address, 0);
+            let new = self.combine(atomic.op, old, &srcs);
+            self.b.ins().store(trusted(), new, address, 0);
+            old
+        } else {
+            self.exchange(atomic.op, ty, address, &srcs)
+        };
+        if let Some(dst) = atomic.dsts.first().copied().flatten() {
+            self.set_resized(None, dst, old);
+        }
+    }
+
+    /// What an atomic writes.
+    fn combine(&mut self, op: AtomicOp, old: Value, srcs: &[Value]) -> Value {
+        let b = srcs[0];
+        match op {
+            AtomicOp::And => self.b.ins().band(old, b),
+            AtomicOp::Or => self.b.ins().bor(old, b),
+            AtomicOp::Xor => self.b.ins().bxor(old, b),
+            AtomicOp::Add => self.b.ins().iadd(old, b),
+            AtomicOp::Inc => {
+                let next = self.emit().add_k(old, 1);
+                let wraps = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, old, b);
+                let ty = self.emit().ty(old);
+                let zero = self.k(ty, 0);
+                self.b.ins().select(wraps, zero, next)
+            }
+            AtomicOp::Dec => {
+                let next = self.emit().add_k(old, u64::MAX);
+                let zero = self.emit().cmp_k(IntCC::Equal, old, 0);
+                let above = self.b.ins().icmp(IntCC::UnsignedGreaterThan, old, b);
+                let wraps = self.b.ins().bor(zero, above);
+                self.b.ins().select(wraps, b, next)
+            }
+            AtomicOp::Min { ty } if ty.signed() => self.b.ins().smin(old, b),
+            AtomicOp::Min { .. } => self.b.ins().umin(old, b),
+            AtomicOp::Max { ty } if ty.signed() => self.b.ins().smax(old, b),
+            AtomicOp::Max { .. } => self.b.ins().umax(old, b),
+            AtomicOp::Exch => b,
+            AtomicOp::Cas => {
+                let equal = self.b.ins().icmp(IntCC::Equal, old, b);
+                self.b.ins().select(equal, srcs[1], old)
+            }
+        }
+    }
+
+    /// The same where other workers may reach the memory; gives what was there.
+    fn exchange(&mut self, op: AtomicOp, ty: Type, address: Value, srcs: &[Value]) -> Value {
+        let b = srcs[0];
+        let rmw = match op {
+            AtomicOp::And => AtomicRmwOp::And,
+            AtomicOp::Or => AtomicRmwOp::Or,
+            AtomicOp::Xor => AtomicRmwOp::Xor,
+            AtomicOp::Add => AtomicRmwOp::Add,
+            AtomicOp::Exch => AtomicRmwOp::Xchg,
+            AtomicOp::Min { ty } if ty.signed() => AtomicRmwOp::Smin,
+            AtomicOp::Min { .. } => AtomicRmwOp::Umin,
+            AtomicOp::Max { ty } if ty.signed() => AtomicRmwOp::Smax,
+            AtomicOp::Max { .. } => AtomicRmwOp::Umax,
+            AtomicOp::Cas => {
+                return self.b.ins().atomic_cas(trusted(), address, b, srcs[1]);
+            }
+            AtomicOp::Inc | AtomicOp::Dec => return self.retry(op, ty, address, srcs),
+        };
+        self.b.ins().atomic_rmw(ty, trusted(), rmw, address, b)
+    }
+
+    /// An operator that hosts do not have: compares and swaps until nobody came between.
+    fn retry(&mut self, op: AtomicOp, ty: Type, address: Value, srcs: &[Value]) -> Value {
+        let (head, done) = (self.b.create_block(), self.b.create_block());
+        let old = self.b.append_block_param(head, ty);
+        let first = self.b.ins().atomic_load(ty, trusted(), address);
+        self.b.ins().jump(head, &[first.into()]);
+        self.b.switch_to_block(head);
+        let new = self.combine(op, old, srcs);
+        let found = self.b.ins().atomic_cas(trusted(), address, old, new);
+        let same = self.b.ins().icmp(IntCC::Equal, found, old);
+        self.b.ins().brif(same, done, &[], head, &[found.into()]);
+        self.b.switch_to_block(done);
+        old
+    }
+
+    /// `fence`, `membar`: what the host needs for it.
+    pub(super) fn fence(&mut self, fence: Fence) {
+        match fence {
+            Fence::Acquire | Fence::Release | Fence::AcquireRelease
+                if self.options.strong_memory =>
+            {
+                self.b.ins().sequence_point();
+            }
+            Fence::Acquire | Fence::Release | Fence::AcquireRelease | Fence::Sequential => {
+                self.b.ins().fence();
+            }
+        }
+    }
+}

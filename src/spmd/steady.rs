@@ -1,0 +1,136 @@
+//! Values that stay what they are from where they are defined on, and are cheap to find again: they need not be kept while
+//! a thread waits.
+
+use super::access::{Home, Place, Reach};
+use super::cfg::Cfg;
+use super::names::{Name, Names};
+use super::provenance::Provenance;
+use super::regions::{Regions, Stop};
+use crate::ir::{Block, Function, Inst, Kind, Module};
+
+/// Most operations by which a value that differs between threads is found again, rather than kept.
+const MOST_STEPS: u32 = 4;
+
+/// Where a steady name is defined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Definition {
+    /// The block.
+    pub block: Block,
+    /// Index of the instruction in the block.
+    pub inst: usize,
+    /// Operations, those that are the same for all threads not counted.
+    steps: u32,
+    /// Whether all threads have the same.
+    uniform: bool,
+}
+
+/// The steady names of a function.
+#[derive(Debug)]
+pub struct Steady {
+    definitions: Vec<Option<Definition>>,
+    /// Control flow with the ways across the points.
+    cfg: Cfg,
+}
+
+impl Steady {
+    /// Of a function that has been cut.
+    pub fn new(module: &Module, regions: &Regions, names: &Names, provenance: &Provenance) -> Self {
+        let function = &regions.function;
+        let mut count = vec![0u32; names.len()];
+        for inst in function.blocks.iter().flat_map(|b| &b.insts) {
+            names.defs(inst, |n| count[n.index()] += 1);
+        }
+        let mut steady = Steady {
+            definitions: vec![None; names.len()],
+            cfg: Cfg::new(function, None),
+        };
+        for block in steady.cfg.order().to_vec() {
+            for (i, inst) in function.block(block).insts.iter().enumerate() {
+                let mut defs = Vec::new();
+                names.defs(inst, |n| defs.push(n));
+                let [name] = defs[..] else { continue };
+                if count[name.index()] != 1 || inst.guard.is_some() {
+                    continue;
+                }
+                let found = steady.judge(module, function, names, provenance, block, inst);
+                steady.definitions[name.index()] = found.map(|(steps, uniform)| Definition {
+                    block,
+                    inst: i,
+                    steps,
+                    uniform,
+                });
+            }
+        }
+        steady
+    }
+
+    /// Steps and uniformity of what an instruction defines, if that is steady.
+    fn judge(
+        &self,
+        module: &Module,
+        function: &Function,
+        names: &Names,
+        provenance: &Provenance,
+        block: Block,
+        inst: &Inst,
+    ) -> Option<(u32, bool)> {
+        let (mut steps, mut uniform) = (1, true);
+        match &inst.kind {
+            Kind::Pure(_) => {
+                let mut known = true;
+                names.uses(inst, |n| {
+                    match self
+                        .definition(n)
+                        .filter(|d| d.block == block || self.cfg.strictly_dominates(d.block, block))
+                    {
+                        Some(d) => {
+                            uniform &= d.uniform;
+                            steps += if d.uniform { 0 } else { d.steps };
+                        }
+                        None => known = false,
+                    }
+                });
+                known.then_some(())?;
+            }
+            Kind::Load(load) => {
+                let reach = Reach::of(inst)?;
+                let place = reach.place(module, function, names, provenance);
+                let params = matches!(place, Place::Fixed(Home::Params | Home::Constants, _));
+                (params && load.dsts.len() == 1).then_some(())?;
+            }
+            Kind::Special { special, .. } => {
+                (!special.tells_time()).then_some(())?;
+                uniform = special.is_uniform();
+            }
+            Kind::AddressOf(_) | Kind::FunctionAddress { .. } => {}
+            Kind::Store(_)
+            | Kind::Call(_)
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
+            | Kind::Hint { .. }
+            | Kind::Unsupported => return None,
+        }
+        (uniform || steps <= MOST_STEPS).then_some((steps, uniform))
+    }
+
+    /// What of the names that live across a point is found again, and what has to be kept. A value that may not be defined
+    /// yet at the point is kept: it is zero then.
+    pub fn split(&self, stop: Stop, names: &[Name]) -> (Vec<Name>, Vec<Name>) {
+        names.iter().partition(|&&name| {
+            self.definition(name).is_some_and(|d| match stop {
+                Stop::Meets { block: b, .. } => {
+                    b == d.block || self.cfg.strictly_dominates(d.block, b)
+                }
+                Stop::Yields(b) => self.cfg.strictly_dominates(d.block, b),
+            })
+        })
+    }
+
+    /// Where a name is defined, if it is steady.
+    pub fn definition(&self, name: Name) -> Option<Definition> {
+        self.definitions[name.index()]
+    }
+}

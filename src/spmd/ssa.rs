@@ -7,7 +7,7 @@
 use super::cfg::Cfg;
 use super::facts::Absent;
 use super::names::{Name, Names};
-use super::regions::Regions;
+use super::regions::{Regions, Stop};
 use crate::ir::{Block, Function};
 
 /// The most work, in visits of a block for a name. Real code needs not many more than it has instructions.
@@ -50,7 +50,15 @@ impl Ssa {
         let count = function.blocks.len();
         let mut phis = vec![Vec::new(); count];
         let mut kept = vec![Vec::new(); count];
-        let resumed = |b: Block| regions.is_some_and(|r| r.resumed(b).is_some());
+        // Of a block where threads go on: the one at whose end they stopped.
+        let resumed = |b: Block| {
+            let regions = regions?;
+            let point = regions.points[regions.resumed(b)? as usize];
+            Some(match point.stop {
+                Stop::Meets { block, .. } => Some(block),
+                Stop::Yields(_) => None,
+            })
+        };
         let mut living = vec![0u32; count];
         // Marks hold the name for which they were set, plus one.
         let [mut live, mut met, mut defined] = [(); 3].map(|()| vec![0u32; count]);
@@ -76,11 +84,14 @@ impl Ssa {
             while let Some(b) = stack.pop() {
                 work += 1;
                 living[b.index()] += 1;
-                if resumed(b) {
+                let mut stopped = None;
+                if let Some(stop) = resumed(b) {
                     kept[b.index()].push(name);
                     keepers.push(b);
+                    stopped = stop;
                 }
-                for &p in cfg.preds(b) {
+                // What is kept is read where threads stop; the head of a loop reads it anyway.
+                for &p in cfg.preds(b).iter().chain(&stopped) {
                     if defined[p.index()] != mark && live[p.index()] != mark {
                         live[p.index()] = mark;
                         stack.push(p);

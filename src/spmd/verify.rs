@@ -92,7 +92,13 @@ impl Check<'_> {
             for block in self.blocks() {
                 let body = self.function.block(block);
                 let mut now = vec![false; count];
-                if self.regions.meets(block).is_none() {
+                let kept = |now: &mut [bool], point: u32| {
+                    let crossing = &self.plan.crossings[point as usize];
+                    crossing.framed.iter().for_each(|n| now[n.index()] = true);
+                };
+                if let Some(point) = self.regions.meets(block) {
+                    kept(&mut now, point);
+                } else {
                     body.terminator.successors(|to| {
                         for (now, then) in now.iter_mut().zip(&live[to.index()]) {
                             *now |= then;
@@ -110,6 +116,9 @@ impl Check<'_> {
                     for reg in meet.dsts.iter().flatten() {
                         now[reg.index()] = false;
                     }
+                }
+                if let Some(point) = self.regions.yields(block) {
+                    kept(&mut now, point);
                 }
                 if now != live[block.index()] {
                     live[block.index()] = now;

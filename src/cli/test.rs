@@ -33,7 +33,8 @@ pub(super) struct Args {
     /// Worker threads of a launch [default: all]
     #[arg(long, value_name = "N", value_parser = numbers::count)]
     threads: Option<NonZeroUsize>,
-    #[arg(long, value_name = "N", hide = true)]
+    /// Follow the canonical schedule and N others; expectations hold under each [implies --threads 1]
+    #[arg(long, value_name = "N")]
     seeds: Option<u64>,
     #[arg(long, value_name = "W", hide = true)]
     width: Option<String>,
@@ -104,12 +105,6 @@ impl<'a> Case<'a> {
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     args.reading.require_isa()?;
     super::require_width_1(args.width.as_deref())?;
-    if args.seeds.is_some_and(|n| n > 0) {
-        return Err(Failure::not_yet(
-            "`--seeds`",
-            "every launch follows the canonical schedule",
-        ));
-    }
     let filter = args
         .filter
         .as_deref()
@@ -129,7 +124,11 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     };
     let options = suite::Options {
         engines: args.engine.kinds(),
-        threads: args.threads.map_or(0, Into::into),
+        threads: match args.seeds {
+            Some(_) => 1,
+            None => args.threads.map_or(0, Into::into),
+        },
+        seeds: args.seeds.unwrap_or(0),
         filter,
         jobs: args.jobs.map_or(0, Into::into),
         time_limit: args.timeout.0,

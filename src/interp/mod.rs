@@ -22,7 +22,7 @@ pub use trace::{NoTrace, Step, Trace};
 use crate::ir::waits::Waits;
 use crate::ir::{FuncId, Module};
 use crate::machine::memory::Window;
-use crate::machine::schedule::Progress;
+use crate::machine::schedule::{Progress, Shuffle};
 use crate::machine::{Fault, FaultKind, Launch, Room, Scratch};
 use code::Code;
 use cta::Cta;
@@ -53,15 +53,16 @@ impl Interpreter {
     }
 
     /// A CTA of a kernel, none of whose threads has begun; as [`Interpreter::run_block`], with memory of its own, that of its
-    /// threads out of `room`. `None` if there is not enough.
+    /// threads out of `room`. It follows the canonical schedule, unless that is to be shuffled. `None` if there is not enough.
     pub fn begin_block<'a>(
         &'a self,
         kernel: FuncId,
         launch: &'a Launch<'_>,
         room: &'a Room,
         block: [u32; 3],
+        shuffle: Option<Shuffle>,
     ) -> Option<Resumable<'a>> {
-        Resumable::new(self, kernel, launch, room, launch.params, block)
+        Resumable::new(self, kernel, launch, room, launch.params, block, shuffle)
     }
 
     /// Runs one CTA of a kernel whose threads never have to be left. `block` is its `%ctaid`; `trace` sees each instruction. `scratch` holds at least the
@@ -152,7 +153,7 @@ impl Interpreter {
         trace: &mut impl Trace,
     ) -> Result<u64, Fault> {
         let room = Room::new(launch.limits.local_bytes.into());
-        let Some(mut cta) = Resumable::new(self, function, launch, &room, &[], [0; 3]) else {
+        let Some(mut cta) = Resumable::new(self, function, launch, &room, &[], [0; 3], None) else {
             let span = self.module.functions[function.index()].span;
             let kind = FaultKind::StackOverflow;
             return Err(Fault::new(kind, &self.module, function, span, u32::MAX));

@@ -38,6 +38,7 @@ impl<'a> Resumable<'a> {
         room: &'a Room,
         params: &[u8],
         block: [u32; 3],
+        shuffle: Option<Shuffle>,
     ) -> Option<Self> {
         let ir = &interpreter.module.functions[function.index()];
         let shared = ir.shared_window(launch.dynamic_shared);
@@ -79,20 +80,13 @@ impl<'a> Resumable<'a> {
             interpreter,
             function,
             threads,
-            schedule: Schedule::new(count, None),
+            schedule: Schedule::new(count, shuffle),
             room,
             held,
             steps: 0,
             returned: None,
             _memory: [shared, params],
         })
-    }
-
-    /// Has it follow another schedule than the canonical one.
-    #[must_use]
-    pub fn shuffled(mut self, shuffle: Shuffle) -> Self {
-        self.schedule = Schedule::new(self.threads.len() as u32, Some(shuffle));
-        self
     }
 
     /// Runs it until it is over or should let others run.

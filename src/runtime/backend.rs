@@ -11,7 +11,7 @@ use crate::jit::ReadError;
 use crate::jit::{
     self, Absent, Code, CompileError, DumpError, Given, Misuse, Prepared, Settings, Stage,
 };
-use crate::machine::schedule::Progress;
+use crate::machine::schedule::{Progress, Shuffle};
 use crate::machine::{Fault, Launch, Room, Scratch};
 use std::sync::Arc;
 
@@ -158,15 +158,24 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Whether threads that never have to be left can be run in another order all the same.
+    pub(super) fn can_shuffle(&self) -> bool {
+        match self {
+            Runner::Interpreter(..) => true,
+            Runner::Native(_) => false,
+        }
+    }
+
     /// A CTA that may be left, with memory of its own out of `room`; `None` if there is not enough.
     pub(super) fn begin_block<'r>(
         &'r self,
         room: &'r Room,
         block: [u32; 3],
+        shuffle: Option<Shuffle>,
     ) -> Option<Resident<'r>> {
         match self {
             Runner::Interpreter(interpreter, kernel, launch) => interpreter
-                .begin_block(*kernel, launch, room, block)
+                .begin_block(*kernel, launch, room, block, shuffle)
                 .map(Resident::Interpreter),
             Runner::Native(prepared) => prepared.begin(room, block).map(Resident::Native),
         }

@@ -50,6 +50,8 @@ pub(super) struct Job {
     pub(super) room: Room,
     /// What system calls reach.
     host: Host,
+    /// Shuffles the schedule.
+    pub(super) seed: Option<u64>,
 }
 
 /// Where helpers come in. Those that come too late find the job gone, so that nothing outlives its launch.
@@ -131,6 +133,7 @@ impl Job {
             failure: Mutex::new(None),
             room: Room::new(ROOM),
             host,
+            seed: launch.seed,
         }
     }
 
@@ -151,8 +154,9 @@ impl Job {
             .iter()
             .fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
         let small = !facts.unbounded && threads.saturating_mul(facts.instructions) < SMALL;
+        let job_is_shuffled = self.seed.is_some();
         let workers = match usize::try_from(self.blocks) {
-            _ if small || T::ENABLED => 1,
+            _ if small || T::ENABLED || job_is_shuffled => 1,
             Ok(blocks) => pool.threads().min(blocks),
             Err(_) => pool.threads(),
         };
@@ -236,7 +240,8 @@ impl Job {
             },
         };
         let runner = Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
-        if runner.suspends() {
+        let shuffled = self.seed.is_some() && runner.can_shuffle();
+        if runner.suspends() || shuffled {
             return self.run_residents(&runner, trace);
         }
         let function = &program.ir().functions[self.kernel.index()];
@@ -308,9 +313,30 @@ impl Job {
     }
 
     pub(super) fn block_at(&self, index: u64) -> [u32; 3] {
+        let index = match self.seed {
+            None => index,
+            Some(seed) => shuffled(index, self.blocks, seed),
+        };
         let [x, y, _] = self.grid.map(u64::from);
         [index % x, index / x % y, index / x / y].map(|n| n as u32)
     }
+}
+
+/// Where a number below `count` goes in an order of all of them that a seed gives.
+fn shuffled(index: u64, count: u64, seed: u64) -> u64 {
+    let common = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    // A factor without a divisor in common with the count.
+    let mut factor = (seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % count.max(1);
+    while common(factor, count) != 1 {
+        factor += 1;
+    }
+    let place = u128::from(index) * u128::from(factor) + u128::from(seed);
+    (place % u128::from(count.max(1))) as u64
 }
 
 /// The fault of a CTA, or of a call, that never began.

@@ -74,6 +74,7 @@ pub struct Launch {
     pub(super) time_limit: Option<Option<Duration>>,
     pub(super) cancel: Option<Cancel>,
     pub(super) output: Option<Output>,
+    pub(super) seed: Option<u64>,
 }
 
 impl Launch {
@@ -87,6 +88,7 @@ impl Launch {
             time_limit: None,
             cancel: None,
             output: None,
+            seed: None,
         }
     }
 
@@ -123,6 +125,14 @@ impl Launch {
     #[must_use]
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.cancel = Some(cancel.clone());
+        self
+    }
+
+    /// Follows another schedule than the canonical one, the same for the same seed: blocks, warps and groups of a warp's
+    /// threads run in another order, one block at a time. `None` for the canonical one.
+    #[must_use]
+    pub fn seed(mut self, seed: Option<u64>) -> Self {
+        self.seed = seed;
         self
     }
 

@@ -4,7 +4,7 @@ use super::backend::{Resident, Runner};
 use super::grid::Job;
 use crate::error::{Error, Usage};
 use crate::interp::Trace;
-use crate::machine::schedule::Progress;
+use crate::machine::schedule::{Progress, Shuffle};
 use std::sync::atomic::Ordering;
 
 /// Most CTAs that a worker has at a time.
@@ -68,7 +68,8 @@ impl Job {
                 pass.left = false;
                 break;
             }
-            match runner.begin_block(&self.room, self.block_at(index)) {
+            let shuffle = self.seed.map(|seed| Shuffle::new(seed, index));
+            match runner.begin_block(&self.room, self.block_at(index), shuffle) {
                 Some(resident) => pass.residents.push((index, resident)),
                 None => {
                     // It is the last that was taken, unless another worker took one meanwhile.

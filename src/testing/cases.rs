@@ -4,7 +4,7 @@ use super::discover::TestFile;
 use super::exec::{self, Prepared, PreparedCall};
 use super::launch::ArgValue;
 use super::launch_lines::{self, Expect, LaunchCase};
-use super::launch_toml::{LaunchFile, Output};
+use super::launch_toml::{LaunchFile, Output, Stdout};
 use super::report::{CaseResult, Outcome};
 use super::run_lines::{self, RunLine};
 use super::suite::{Shared, outcome_of_error};
@@ -48,22 +48,31 @@ impl Cases<'_> {
         });
     }
 
-    /// Runs a case in each engine and lets it fail where the engines differ from each other.
+    /// Runs a case in each engine under the canonical schedule, and lets it fail where the engines differ from each other; then
+    /// under as many others as there should be.
     fn each_engine<T>(
         &mut self,
         (group, line, title): (&str, Option<u32>, &str),
-        mut run: impl FnMut(EngineKind) -> Result<T, Error>,
+        mut run: impl FnMut(EngineKind, Option<u64>) -> Result<T, Error>,
         judge: impl Fn(Result<T, Error>) -> (Outcome, Option<T>),
         difference: impl Fn(&T, &T) -> Option<String>,
     ) {
         let mut first: Option<T> = None;
         for &engine in &self.shared.options.engines {
-            let (mut outcome, left) = judge(run(engine));
+            let (mut outcome, left) = judge(run(engine, None));
             if let (Some(first), Some(left)) = (&first, &left)
                 && outcome == Outcome::Passed
                 && let Some(text) = difference(first, left)
             {
                 outcome = Outcome::failed("the same in both engines", text);
+            }
+            for seed in 0..self.shared.options.seeds {
+                if outcome != Outcome::Passed {
+                    break;
+                }
+                if let (Outcome::Failed { expected, got }, _) = judge(run(engine, Some(seed))) {
+                    outcome = Outcome::failed(format!("{expected}, with seed {seed}"), got);
+                }
             }
             self.push(group, line, title, Some(engine), outcome);
             first = first.or(left);
@@ -115,7 +124,7 @@ pub(super) fn launch_toml(shared: &Shared<'_>, file: &TestFile) -> Vec<CaseResul
         };
         cases.each_engine(
             (DESCRIPTIONS, None, &title),
-            |engine| prepared.run(engine),
+            |engine, seed| prepared.clone().seed(seed).run(engine),
             |left| match left {
                 Ok(left) => (judge_description(&description, &left), Some(left)),
                 Err(error) => (outcome_of_error("a launch", &error), None),
@@ -133,15 +142,36 @@ pub(crate) fn judge_description(description: &LaunchFile, left: &exec::Outcome) 
         Err(fault) if description.trap => Outcome::failed("a trap", fault.to_string()),
         Err(fault) => Outcome::failed("a launch that ends well", fault.to_string()),
         Ok(_) if description.trap => Outcome::failed("a trap", "a launch that ends well"),
-        Ok(_) if description.stdout.is_some() => {
-            Outcome::failed("text on standard output", "none: kernels cannot print yet")
-        }
         Ok(_) => description
             .outputs
             .iter()
             .find_map(|output| wrong_output(description, left, output))
+            .or_else(|| wrong_text(description.stdout.as_ref()?, &left.printed))
             .unwrap_or(Outcome::Passed),
     }
+}
+
+/// How what was printed differs from what is expected.
+fn wrong_text(expected: &Stdout, printed: &[u8]) -> Option<Outcome> {
+    let lines = |text: &[u8]| -> Vec<String> {
+        let text = String::from_utf8_lossy(text).into_owned();
+        let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_string).collect();
+        if expected.any_order {
+            lines.sort_unstable();
+        }
+        lines
+    };
+    let (expected, printed) = (lines(&expected.text), lines(printed));
+    let count = expected.len().max(printed.len());
+    let line = |list: &[String], index: usize| match list.get(index) {
+        Some(line) => format!("prints {line:?}"),
+        None => format!("{} lines printed", list.len()),
+    };
+    let index = (0..count).find(|&i| expected.get(i) != printed.get(i))?;
+    Some(Outcome::failed(
+        line(&expected, index),
+        line(&printed, index),
+    ))
 }
 
 /// How an output differs from what is expected.
@@ -218,8 +248,8 @@ fn launch_case(cases: &mut Cases<'_>, program: &Result<Program, Error>, case: &L
         .map(|prepared| prepared.time_limit(limit));
     cases.each_engine(
         place,
-        |engine| match &prepared {
-            Ok(prepared) => prepared.run(engine),
+        |engine, seed| match &prepared {
+            Ok(prepared) => prepared.clone().seed(seed).run(engine),
             Err(error) => Err(error.clone()),
         },
         |left| match left {
@@ -341,7 +371,7 @@ fn function_case(cases: &mut Cases<'_>, program: &Result<Program, Error>, line: 
     };
     cases.each_engine(
         place,
-        |engine| match &prepared {
+        |engine, _| match &prepared {
             Ok(prepared) => prepared.run(&args, engine),
             Err(error) => Err(error.clone()),
         },

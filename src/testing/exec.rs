@@ -7,12 +7,12 @@ use crate::ir::memory::Space;
 use crate::machine::{Fault, FaultKind};
 use crate::runtime::{
     AnyFunction, Arg, Buffer, Cancel, Device, DeviceConfig, Engine, EngineKind, Instance, Kernel,
-    Launch, Module, Program, Report, Variable,
+    Launch, Module, Output, Program, Report, Variable,
 };
 use std::time::Duration;
 
 /// The `.global` variables of an instance with what they hold at first.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Globals(Vec<(Variable, Vec<u8>)>);
 
 impl Globals {
@@ -49,8 +49,8 @@ fn instantiate(program: &Program) -> Result<Instance, Error> {
     program.instantiate(&device)
 }
 
-/// A launch made ready: memory is allocated once, so that addresses are the same in each engine.
-#[derive(Debug)]
+/// A launch made ready: memory is allocated once, so that addresses are the same in each engine. Clones share it.
+#[derive(Debug, Clone)]
 pub struct Prepared {
     kernel: Kernel,
     launch: Launch,
@@ -58,6 +58,8 @@ pub struct Prepared {
     /// Each buffer with what it holds at first.
     buffers: Vec<(Buffer<u8>, Vec<u8>)>,
     globals: Globals,
+    /// What it prints.
+    output: Output,
 }
 
 /// What a launch left behind.
@@ -69,6 +71,8 @@ pub struct Outcome {
     pub buffers: Vec<Vec<u8>>,
     /// What the `.global` variables hold.
     pub globals: Vec<(String, Vec<u8>)>,
+    /// What it has printed.
+    pub printed: Vec<u8>,
 }
 
 impl Prepared {
@@ -106,11 +110,14 @@ impl Prepared {
                 }
             }
         }
+        let output = Output::default();
         Ok(Prepared {
             kernel,
             launch: Launch::grid(spec.grid)
                 .block(spec.block)
-                .shared(spec.dynamic_shared),
+                .shared(spec.dynamic_shared)
+                .output(&output),
+            output,
             args,
             buffers,
             globals: Globals::of(instance)?,
@@ -128,6 +135,13 @@ impl Prepared {
     #[must_use]
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.launch = self.launch.cancel(cancel);
+        self
+    }
+
+    /// Follows the schedule of this seed, or the canonical one.
+    #[must_use]
+    pub fn seed(mut self, seed: Option<u64>) -> Self {
+        self.launch = self.launch.seed(seed);
         self
     }
 
@@ -167,6 +181,7 @@ impl Prepared {
             end,
             buffers: buffers.collect::<Result<_, _>>()?,
             globals: self.globals.read()?,
+            printed: self.output.take(),
         })
     }
 }

@@ -17,6 +17,8 @@ pub struct Options {
     pub engines: Vec<EngineKind>,
     /// Worker threads of a launch; 0 for all.
     pub threads: usize,
+    /// Schedules besides the canonical one that each launch follows.
+    pub seeds: u64,
     /// Only cases whose name matches.
     pub filter: Option<Regex>,
     /// Cases that run at the same time; 0 for as many as the machine runs threads.
@@ -33,6 +35,7 @@ impl Default for Options {
         Options {
             engines: vec![EngineKind::Interpreter, EngineKind::Native],
             threads: 0,
+            seeds: 0,
             filter: None,
             jobs: 0,
             time_limit: Some(Duration::from_secs(10)),

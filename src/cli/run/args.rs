@@ -59,7 +59,8 @@ pub(in crate::cli) struct Args {
     /// Print one JSON object for each module and engine
     #[arg(long)]
     pub(super) json: bool,
-    #[arg(long, hide = true)]
+    /// Follow another schedule than the canonical one: blocks, warps, groups of a warp in another order, one at a time
+    #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
     #[arg(long, hide = true)]
     pub(super) width: Option<String>,
@@ -129,12 +130,6 @@ impl Args {
     pub(super) fn refuse_what_comes_later(&self) -> Result<(), Failure> {
         self.reading.require_isa()?;
         require_width_1(self.width.as_deref())?;
-        if self.seed.is_some() {
-            return Err(Failure::not_yet(
-                "`--seed`",
-                "every launch follows the canonical schedule",
-            ));
-        }
         if self.interleave.is_some() {
             return Err(Failure::not_yet(
                 "`--interleave`",

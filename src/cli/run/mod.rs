@@ -51,7 +51,8 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         };
         let prepared = Prepared::new(&module, &job.spec, &engine)
             .map_err(|error| whose(error.into()))?
-            .cancel(&cancel);
+            .cancel(&cancel)
+            .seed(args.seed);
         wrong |= !args
             .launch(&job, &input.name, &prepared, &cancel, out)
             .map_err(whose)?;
@@ -154,6 +155,12 @@ impl Args {
         let mut first: Option<Outcome> = None;
         for engine in self.engines().kinds() {
             let ran = self.repeat(prepared, &job.spec.kernel, engine, out)?;
+            if first.is_none() && !self.json {
+                out.text(format_args!(
+                    "{}",
+                    String::from_utf8_lossy(&ran.left.printed)
+                ));
+            }
             match &ran.left.end {
                 Err(fault) if cancel.is_cancelled() => {
                     return Err(Failure::Interrupted(fault.clone()));

@@ -13,6 +13,7 @@ use crate::testing::launch::ArgValue;
 use crate::testing::launch_toml::LaunchFile;
 use crate::testing::report::{self, engine_name};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -39,6 +40,9 @@ pub(super) struct LaunchReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     blocks: Option<u64>,
     buffers: Vec<Buffer>,
+    /// What the kernel printed.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    printed: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<&'a Stats>,
 }
@@ -116,6 +120,7 @@ impl<'a> LaunchReport<'a> {
             threads: report.map(|r| r.threads),
             blocks: report.map(|r| r.blocks),
             buffers: buffers.collect(),
+            printed: String::from_utf8_lossy(&ran.left.printed),
             stats: ran.stats.as_ref(),
         }
     }

@@ -93,6 +93,11 @@ impl Room {
         .is_ok()
     }
 
+    /// Bytes that are there.
+    pub fn left(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Gives back what was taken.
     pub fn give(&self, bytes: u64) {
         self.0.fetch_add(bytes, Ordering::Relaxed);

@@ -27,15 +27,15 @@ pub(super) const ROOM: u64 = 4 << 30;
 /// A launch on its way.
 #[derive(Debug)]
 pub(super) struct Job {
-    instance: Instance,
-    kernel: FuncId,
+    pub(super) instance: Instance,
+    pub(super) kernel: FuncId,
     kind: EngineKind,
     grid: [u32; 3],
     block: [u32; 3],
     params: SmallVec<[u8; 64]>,
     dynamic_shared: u32,
     memory: Arc<Snapshot>,
-    stop: Arc<Stop>,
+    pub(super) stop: Arc<Stop>,
     /// CTAs of the grid, and the first that nobody has taken.
     pub(super) blocks: u64,
     pub(super) next: AtomicU64,

@@ -1,7 +1,7 @@
 //! CTAs that may be left before they are over: a worker has several of them at a time, and runs them by turns.
 
 use super::backend::{Resident, Runner};
-use super::grid::Job;
+use super::grid::{Job, ROOM, stopped};
 use crate::error::{Error, Usage};
 use crate::interp::Trace;
 use crate::machine::schedule::{Progress, Shuffle};
@@ -14,7 +14,7 @@ impl Job {
     /// Takes CTAs in order of their index and runs them, as long as there are some below the first that went wrong.
     ///
     /// A worker has one CTA at first. Whenever none of those that it has came to its end in a pass over them, they may be
-    /// waiting for one that has not begun: it may have twice as many. Passes go up and down by turns, so that chains of CTAs
+    /// waiting for one that has not begun: it may have twice as many, or one more if none of them said so. Passes go up and down by turns, so that chains of CTAs
     /// that wait for each other come undone quickly in both directions.
     pub(super) fn run_residents(
         &self,
@@ -26,6 +26,7 @@ impl Job {
             residents: Vec::new(),
             allowed: 1,
             left: true,
+            taken: None,
             down: false,
         };
         let result = loop {
@@ -33,16 +34,25 @@ impl Job {
                 break Err(error);
             }
             if pass.residents.is_empty() {
-                break Ok(());
+                if !pass.left {
+                    break Ok(());
+                }
+                // Other workers have all the memory.
+                std::thread::yield_now();
+                continue;
             }
             match self.pass(&mut pass, trace) {
-                Ok((done, executed)) => {
+                Ok(Passed {
+                    done,
+                    steps: executed,
+                    waits,
+                }) => {
                     steps += executed;
                     blocks += done;
-                    pass.allowed = if done > 0 {
-                        pass.residents.len().max(1)
-                    } else {
-                        (2 * pass.allowed).min(MOST)
+                    pass.allowed = match (done, waits) {
+                        (0, true) => (2 * pass.allowed).min(MOST),
+                        (0, false) => (1 + pass.allowed).min(MOST),
+                        _ => pass.residents.len().max(1),
                     };
                     if done == 0 && !pass.left {
                         // What they wait for another worker may have.
@@ -56,50 +66,47 @@ impl Job {
         result
     }
 
-    /// Begins CTAs, as many as are allowed.
+    /// Begins CTAs, as many as are allowed and there is memory for.
     fn admit<'r>(
         &'r self,
         runner: &'r Runner<'_>,
         pass: &mut Pass<'r>,
     ) -> Result<(), (u64, Error)> {
         while pass.left && pass.residents.len() < pass.allowed {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let index = match pass.taken.take() {
+                Some(index) => index,
+                None => self.next.fetch_add(1, Ordering::Relaxed),
+            };
             if index >= self.end.load(Ordering::Relaxed) {
                 pass.left = false;
                 break;
             }
-            let shuffle = self.seed.map(|seed| Shuffle::new(seed, index));
-            match runner.begin_block(&self.room, self.block_at(index), shuffle) {
-                Some(resident) => pass.residents.push((index, resident)),
-                None => {
-                    // It is the last that was taken, unless another worker took one meanwhile.
-                    let back = self.next.compare_exchange(
-                        index + 1,
-                        index,
-                        Ordering::Relaxed,
-                        Ordering::Relaxed,
-                    );
-                    if back.is_ok() && !pass.residents.is_empty() {
-                        pass.allowed = pass.residents.len();
-                        break;
-                    }
-                    let bytes = super::grid::ROOM;
-                    return Err((index, Usage::HostMemory { bytes }.into()));
-                }
+            let block = self.block_at(index);
+            if self.stop.is_raised() && pass.residents.is_empty() {
+                let fault = stopped(self.instance.ir(), self.kernel, block);
+                return Err((index, fault.into()));
             }
+            let shuffle = self.seed.map(|seed| Shuffle::new(seed, index));
+            if let Some(resident) = runner.begin_block(&self.room, block, shuffle) {
+                pass.residents.push((index, resident));
+                continue;
+            }
+            if self.room.left() == ROOM {
+                let bytes = ROOM;
+                return Err((index, Usage::HostMemory { bytes }.into()));
+            }
+            pass.taken = Some(index);
+            pass.allowed = pass.residents.len().max(1);
+            break;
         }
         Ok(())
     }
 
-    /// Runs each CTA once. Gives how many came to their end, and how many instructions those executed.
-    fn pass(
-        &self,
-        pass: &mut Pass<'_>,
-        trace: &mut impl Trace,
-    ) -> Result<(u64, u64), (u64, Error)> {
+    /// Runs each CTA once.
+    fn pass(&self, pass: &mut Pass<'_>, trace: &mut impl Trace) -> Result<Passed, (u64, Error)> {
         let count = pass.residents.len();
         let mut over = vec![false; count];
-        let (mut done, mut steps) = (0, 0);
+        let mut passed = Passed::default();
         pass.down = !pass.down;
         for turn in 0..count {
             let at = if pass.down { turn } else { count - 1 - turn };
@@ -112,18 +119,31 @@ impl Job {
             match resident.run(trace) {
                 Ok(Progress::Done) => {
                     over[at] = true;
-                    done += 1;
-                    steps += resident.steps();
+                    passed.done += 1;
+                    passed.steps += resident.steps();
                 }
                 // What it waits for may be a CTA that went wrong.
-                Ok(Progress::Waits | Progress::Busy) => over[at] = end < self.blocks,
+                Ok(progress @ (Progress::Waits | Progress::Busy)) => {
+                    passed.waits |= progress == Progress::Waits;
+                    over[at] = end < self.blocks;
+                }
                 Err(fault) => return Err((*index, fault.into())),
             }
         }
         let mut over = over.into_iter();
         pass.residents.retain(|_| !over.next().unwrap_or(false));
-        Ok((done, steps))
+        Ok(passed)
     }
+}
+
+/// What came of a pass.
+#[derive(Default)]
+struct Passed {
+    /// CTAs that came to their end, and the instructions that they executed.
+    done: u64,
+    steps: u64,
+    /// Whether one waits for others.
+    waits: bool,
 }
 
 /// The CTAs of a worker.
@@ -134,6 +154,8 @@ struct Pass<'r> {
     allowed: usize,
     /// Whether there are some that have not begun.
     left: bool,
+    /// One that it has taken and not begun, for want of memory.
+    taken: Option<u64>,
     /// Whether the next pass begins with the last.
     down: bool,
 }

@@ -1,5 +1,7 @@
 //! What PTX text cannot bring about, or only by detours: IR made by hand.
 
+mod sync;
+
 use super::{Interpreter, NoTrace, Step};
 use crate::diag::{Diagnostics, Source, Span};
 use crate::ir::control::{Call, CallType, Callee, ParamTy, Slot, Terminator};
@@ -207,7 +209,7 @@ fn with_launch<T>(bounds: Bounds, stop: &Stop, f: impl FnOnce(&Launch<'_>, &Scra
     };
     f(
         &launch,
-        &Scratch::try_new(0, bounds.local_bytes as usize).unwrap(),
+        &Scratch::try_new(1024, bounds.local_bytes as usize).unwrap(),
     )
 }
 

@@ -88,6 +88,23 @@ impl<'a> Resident<'a> {
         })
     }
 
+    /// Another CTA of the launch in the same memory, not begun.
+    #[must_use]
+    pub fn restart(mut self, block: [u32; 3]) -> Self {
+        self.block = block;
+        let shared = &self.scratch.shared;
+        // SAFETY: it is that long, and no thread of the CTA runs.
+        unsafe { std::ptr::write_bytes(shared.as_ptr(), 0, shared.len()) };
+        for frame in self.frames.chunks_exact_mut(self.slots * LANES) {
+            // Where the lanes stand: at the start.
+            frame[..LANES].fill(0);
+        }
+        // Answers about windows hold for one CTA only.
+        self.answers.fill(Extent::default());
+        self.schedule.restart(None);
+        self
+    }
+
     /// Runs it until it is over or lets others run.
     ///
     /// # Errors

@@ -203,7 +203,15 @@ pub(super) enum Resident<'a> {
     Native(jit::Resident<'a>),
 }
 
-impl Resident<'_> {
+impl<'a> Resident<'a> {
+    /// Another CTA of the launch in the memory of this one, which is over; `None` where it cannot be used again.
+    pub(super) fn restart(self, block: [u32; 3]) -> Option<Resident<'a>> {
+        match self {
+            Resident::Interpreter(_) => None,
+            Resident::Native(cta) => Some(Resident::Native(cta.restart(block))),
+        }
+    }
+
     /// Runs it until it is over or should let others run.
     pub(super) fn run(&mut self, trace: &mut impl Trace) -> Result<Progress, Fault> {
         match self {

@@ -24,6 +24,7 @@ impl Job {
         let (mut steps, mut blocks) = (0, 0);
         let mut pass = Pass {
             residents: Vec::new(),
+            spare: None,
             allowed: 1,
             left: true,
             taken: None,
@@ -87,7 +88,9 @@ impl Job {
                 return Err((index, fault.into()));
             }
             let shuffle = self.seed.map(|seed| Shuffle::new(seed, index));
-            if let Some(resident) = runner.begin_block(&self.room, block, shuffle) {
+            let again = (pass.spare.take()).and_then(|spare| spare.restart(block, shuffle.clone()));
+            let begun = again.or_else(|| runner.begin_block(&self.room, block, shuffle));
+            if let Some(resident) = begun {
                 pass.residents.push((index, resident));
                 continue;
             }
@@ -130,8 +133,10 @@ impl Job {
                 Err(fault) => return Err((*index, fault.into())),
             }
         }
-        let mut over = over.into_iter();
-        pass.residents.retain(|_| !over.next().unwrap_or(false));
+        for at in (0..count).rev().filter(|&at| over[at]) {
+            let (_, resident) = pass.residents.remove(at);
+            pass.spare = Some(resident);
+        }
         Ok(passed)
     }
 }
@@ -150,6 +155,8 @@ struct Passed {
 struct Pass<'r> {
     /// In order of their index.
     residents: Vec<(u64, Resident<'r>)>,
+    /// One that is over, for its memory.
+    spare: Option<Resident<'r>>,
     /// How many it may have.
     allowed: usize,
     /// Whether there are some that have not begun.

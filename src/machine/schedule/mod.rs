@@ -141,24 +141,9 @@ impl Schedule {
     pub fn new(threads: u32, shuffle: Option<Shuffle>) -> Self {
         let warps = threads.div_ceil(LANES as u32);
         let warp = |index: u32| {
-            let lanes = (threads - index * LANES as u32).min(LANES as u32);
-            let live = u32::MAX >> (LANES as u32 - lanes);
-            Warp {
-                record: Record {
-                    sites: [UNBEGUN; LANES],
-                    values: [[0; LANES]; 4],
-                },
-                live,
-                ready: live,
-                yielded: 0,
-                masked: 0,
-                unmasked: 0,
-                aligned: 0,
-                barred: 0,
-                cluster: 0,
-                arrived: 0,
-                passed: 0,
-            }
+            let mut warp = Warp::default();
+            warp.restart(threads - index * LANES as u32);
+            warp
         };
         Schedule {
             threads,
@@ -168,6 +153,17 @@ impl Schedule {
             runs: 0,
             shuffle,
         }
+    }
+
+    /// Makes it that of another CTA with as many threads, none of which has begun.
+    pub fn restart(&mut self, shuffle: Option<Shuffle>) {
+        for (index, warp) in (0..).zip(&mut self.warps) {
+            warp.restart(self.threads - index * LANES as u32);
+        }
+        self.barriers.clear();
+        self.live = self.threads;
+        self.runs = 0;
+        self.shuffle = shuffle;
     }
 
     /// Runs the CTA until it is over or should let others run.
@@ -324,7 +320,39 @@ impl Schedule {
     }
 }
 
+impl Default for Warp {
+    fn default() -> Self {
+        Warp {
+            record: Record {
+                sites: [UNBEGUN; LANES],
+                values: [[0; LANES]; 4],
+            },
+            live: 0,
+            ready: 0,
+            yielded: 0,
+            masked: 0,
+            unmasked: 0,
+            aligned: 0,
+            barred: 0,
+            cluster: 0,
+            arrived: 0,
+            passed: 0,
+        }
+    }
+}
+
 impl Warp {
+    /// Makes it one of so many threads, or of as many as a warp has; none has begun.
+    fn restart(&mut self, threads: u32) {
+        let live = u32::MAX >> (LANES as u32 - threads.min(LANES as u32));
+        // Operands of what threads did before are never read.
+        self.record.sites = [UNBEGUN; LANES];
+        (self.live, self.ready) = (live, live);
+        (self.yielded, self.masked, self.unmasked) = (0, 0, 0);
+        (self.aligned, self.barred) = (0, 0);
+        (self.cluster, self.arrived, self.passed) = (0, 0, 0);
+    }
+
     /// The lanes that wait at a site, or at one with an equal operation.
     fn at(&self, lanes: u32, site: u32, op: Op, threads: &impl Threads) -> u32 {
         let mut all = lanes & same(&self.record.sites, site);

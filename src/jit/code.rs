@@ -372,9 +372,9 @@ impl<'a> Entry<'a> {
         self.inner.compiled.answers as usize
     }
 
-    /// Slots that a thread keeps while it waits; `None` for a kernel whose threads do not stop.
-    pub(super) fn frame_slots(&self) -> Option<usize> {
-        self.inner.compiled.entries[self.function.index()].frame_slots
+    /// Bytes in which a warp keeps what it needs while it waits; `None` for a kernel whose threads do not stop.
+    pub(super) fn warp_frame(&self) -> Option<u32> {
+        self.inner.compiled.entries[self.function.index()].warp_frame
     }
 
     /// The meeting at a site, with its place: function, text, location.
@@ -504,6 +504,7 @@ impl<'a> Entry<'a> {
             local_top: if kernel { ir.local_bytes.into() } else { 0 },
             answer: std::ptr::null_mut(),
             lanes: 0,
+            lane: 0,
             turn: 0,
             record: std::ptr::null_mut(),
             frame: std::ptr::null_mut(),
@@ -567,7 +568,7 @@ impl Prepared<'_> {
 
     /// Whether threads may stop: CTAs are begun with [`Prepared::begin`] then.
     pub fn stops(&self) -> bool {
-        self.entry.frame_slots().is_some()
+        self.entry.warp_frame().is_some()
     }
 
     /// A CTA of a kernel whose threads may stop, not begun, with memory out of `room`; `None` if there is not enough.

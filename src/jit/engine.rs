@@ -69,8 +69,8 @@ pub(super) struct Entries {
     pub(super) plain: Option<*const u8>,
     /// The kernel's sums of pointer parameters.
     pub(super) roots: Vec<Root>,
-    /// Slots that a thread keeps while it waits, in a kernel whose threads stop.
-    pub(super) frame_slots: Option<usize>,
+    /// Bytes in which a warp keeps what it needs while it waits, in a kernel whose threads stop.
+    pub(super) warp_frame: Option<u32>,
 }
 
 /// The allocator for a function that has been through the mid-end.
@@ -300,10 +300,10 @@ pub(super) fn compile(
     let mut entries: Vec<Entries> = (roots.into_iter().zip(&plan.functions))
         .map(|(roots, plan)| Entries {
             roots,
-            frame_slots: plan
+            warp_frame: plan
                 .as_ref()
                 .filter(|p| p.regions.is_some())
-                .map(FunctionPlan::frame_slots),
+                .map(FunctionPlan::frame_bytes),
             ..Entries::default()
         })
         .collect();

@@ -7,6 +7,7 @@ use crate::ir::{FunctionKind, Module};
 use crate::lower::context::{Context, Extent, NO_SLOT, Start};
 use crate::lower::{Cause, Parameter};
 use crate::machine::memory::Window;
+use crate::machine::schedule::LANES;
 use crate::machine::{
     Access, AddressMap, Fault, FaultKind, Launch, Nearest, View, nanoseconds, window,
 };
@@ -248,6 +249,18 @@ fn neighbourhood(host: &Host<'_>, context: &Context, space: Space, address: u64)
     Some(extent(base, found.len, writable, delta))
 }
 
+/// Says of the thread what native code does not where threads stop: only which lane of the warp it is.
+pub(super) fn find_lane(context: &mut Context) {
+    if context.tids.is_null() {
+        return;
+    }
+    let lane = context.lane as usize;
+    // SAFETY: whoever enters such code sets the table of the warp, with its lanes side by side for each axis.
+    context.tid = [0, 1, 2].map(|axis| unsafe { *context.tids.add(axis * LANES + lane) });
+    let offset = lane * context.local_stride as usize;
+    context.local = context.locals.wrapping_add(offset);
+}
+
 /// Judges the access of `site` to `address`. Leaves the host pointer in [`Context::answer`], and the surroundings of
 /// the address in the slot; or null, and what is wrong in [`Context::fault`].
 ///
@@ -256,6 +269,7 @@ fn neighbourhood(host: &Host<'_>, context: &Context, space: Space, address: u64)
 pub(super) unsafe extern "C" fn resolve(context: *mut Context, site: u32, address: u64, slot: u32) {
     // SAFETY: nobody else has it while native code waits for the answer.
     let context = unsafe { &mut *context };
+    find_lane(context);
     // SAFETY: whoever enters native code sets it to a host that outlives the entry.
     let host = unsafe { &*context.host.cast::<Host<'_>>() };
     let address = if host.module().address_bits == 32 {

@@ -1,7 +1,7 @@
 //! CTAs whose threads stop: all their state, so that they can be left and taken up again.
 
 use super::code::{Entry, Prepared};
-use super::host::Host;
+use super::host::{Host, find_lane};
 use crate::ir::FuncId;
 use crate::ir::sync::Op;
 use crate::lower::context::{self, Context, Extent};
@@ -20,10 +20,10 @@ pub struct Resident<'a> {
     scratch: Scratch,
     /// Bytes from the local memory of a thread to that of the next.
     stride: usize,
-    /// What threads keep while they wait: by warp, slot and lane. The first slot says where a lane stands.
+    /// What threads keep while they wait, a frame for each warp. The first words say where the lanes stand.
     frames: Vec<u64>,
-    /// Slots of a frame.
-    slots: usize,
+    /// Words of a frame.
+    words: usize,
     /// `%tid` by warp, axis and lane.
     tids: Vec<[[u32; LANES]; 3]>,
     answers: Vec<Extent>,
@@ -37,7 +37,7 @@ impl<'a> Resident<'a> {
         let [nx, ny, nz] = entry.launch.block;
         let threads = [nx, ny, nz].map(|n| n as usize).iter().product::<usize>();
         let warps = threads.div_ceil(LANES);
-        let slots = 1 + entry.frame_slots().unwrap_or(0);
+        let words = entry.warp_frame().unwrap_or(0).div_ceil(8) as usize;
         let stride = entry.local_stride();
         let mut tids = vec![[[0; LANES]; 3]; warps];
         let (mut x, mut y, mut z) = (0, 0, 0);
@@ -53,19 +53,20 @@ impl<'a> Resident<'a> {
                 (y, z) = (0, z + 1);
             }
         }
-        let words = warps.checked_mul(slots)?.checked_mul(LANES)?;
+        let frames = warps.checked_mul(words)?;
         let local = (warps * LANES).checked_mul(stride)?;
         let shared = entry.shared_bytes();
         let own = warps.checked_mul(size_of::<Record>() + size_of_val(&tids[0]))?;
-        let held = [own, words.checked_mul(8)?, local, shared];
+        let held = [own, frames.checked_mul(8)?, local, shared];
         let held = held.into_iter().map(|n| n as u64).sum();
         if !room.take(held) {
             return None;
         }
         let memory = || {
+            let count = frames;
             let mut frames = Vec::new();
-            frames.try_reserve_exact(words).ok()?;
-            frames.resize(words, 0);
+            frames.try_reserve_exact(count).ok()?;
+            frames.resize(count, 0);
             let scratch = Scratch::try_new(shared, local)?;
             Some((frames, scratch))
         };
@@ -81,7 +82,7 @@ impl<'a> Resident<'a> {
             scratch,
             stride,
             frames,
-            slots,
+            words,
             tids,
             answers: vec![Extent::default(); entry.answers()],
             schedule: Schedule::new(threads as u32, None),
@@ -95,9 +96,9 @@ impl<'a> Resident<'a> {
         let shared = &self.scratch.shared;
         // SAFETY: it is that long, and no thread of the CTA runs.
         unsafe { std::ptr::write_bytes(shared.as_ptr(), 0, shared.len()) };
-        for frame in self.frames.chunks_exact_mut(self.slots * LANES) {
+        for frame in self.frames.chunks_exact_mut(self.words) {
             // Where the lanes stand: at the start.
-            frame[..LANES].fill(0);
+            frame[..LANES / 2].fill(0);
         }
         // Answers about windows hold for one CTA only.
         self.answers.fill(Extent::default());
@@ -119,7 +120,7 @@ impl<'a> Resident<'a> {
             return Err(entry.first_overflow(self.block));
         };
         let (frames, tids) = (&mut self.frames, &self.tids);
-        let (slots, stride) = (self.slots, self.stride);
+        let (words, stride) = (self.words, self.stride);
         let locals = self.scratch.local.as_ptr();
         let schedule = &mut self.schedule;
         entry.within(
@@ -136,7 +137,7 @@ impl<'a> Resident<'a> {
                     host,
                     code,
                     frames,
-                    slots,
+                    words,
                     tids,
                     locals,
                 })
@@ -158,7 +159,7 @@ pub(super) struct Lanes<'a, 'e> {
     host: &'a Host<'a>,
     code: *const u8,
     frames: &'a mut [u64],
-    slots: usize,
+    words: usize,
     tids: &'a [[[u32; LANES]; 3]],
     locals: *mut u8,
 }
@@ -166,7 +167,7 @@ pub(super) struct Lanes<'a, 'e> {
 impl Threads for Lanes<'_, '_> {
     fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<(), Fault> {
         let warp = warp as usize;
-        let words = self.slots * LANES;
+        let words = self.words;
         let frame = &mut self.frames[warp * words..][..words];
         let stride = self.context.local_stride as usize;
         let context = &mut *self.context;
@@ -182,7 +183,10 @@ impl Threads for Lanes<'_, '_> {
             kernel(context)
         };
         match status {
-            context::FAULT => Err(self.host.fault(self.context)),
+            context::FAULT => {
+                find_lane(context);
+                Err(self.host.fault(self.context))
+            }
             _ => Ok(()),
         }
     }

@@ -129,6 +129,8 @@ pub struct Context {
     pub answer: *mut u8,
     /// Lanes of a warp that are to run, in kernels whose threads stop; and so on to `turn`.
     pub lanes: u32,
+    /// The lane that runs.
+    pub lane: u32,
     /// How often the lane may still enter heads of loops that may wait.
     pub turn: u32,
     /// Where the schedule learns why they stopped.
@@ -193,6 +195,7 @@ fields! {
     LOCAL_TOP: 8 = local_top;
     ANSWER: 8 = answer;
     LANES: 4 = lanes;
+    LANE: 4 = lane;
     TURN: 4 = turn;
     RECORD: 8 = record;
     FRAME: 8 = frame;

@@ -525,7 +525,8 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.set_field(Field::FAULT_VALUE, value);
         self.b.ins().jump(self.faulted, &[]);
         self.b.switch_to_block(self.faulted);
-        if self.tid.is_some() {
+        // Of a lane the host knows.
+        if self.tid.is_some() && self.lane.is_none() {
             self.store_tid();
         }
         self.end(FAULT);

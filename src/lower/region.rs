@@ -6,7 +6,7 @@
 
 use super::context::{DONE, Field};
 use super::emit::clif_type;
-use super::function::{Lower, trusted};
+use super::function::{Lower, constant_memory, trusted};
 use crate::ir::{Block, Inst};
 use crate::machine::schedule::{EXITED, LANES, Record, TURN, YIELDED};
 use crate::spmd::regions::{Regions, Stop};
@@ -15,8 +15,8 @@ use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder, JumpTableData, Value};
 use std::mem::offset_of;
 
-/// Bytes of a slot of a warp's frame: eight for each lane.
-const SLOT: usize = 8 * LANES;
+/// Bytes of a row of [`Record::values`].
+const ROW: usize = 8 * LANES;
 
 /// The lane that runs.
 #[derive(Debug, Clone, Copy)]
@@ -25,8 +25,8 @@ pub(super) struct Lane {
     site: Value,
     /// Where its element of the first [`Record::values`] is.
     values: Value,
-    /// Where its part of the frame's first slot is, which says where it stands.
-    frame: Value,
+    /// Where its parts of the frame are, from the first byte of a slot: of slots of four bytes, and of eight.
+    frame: [Value; 2],
     /// Its local memory.
     pub(super) local: Value,
     /// Where the next lane is turned to.
@@ -55,19 +55,23 @@ impl<'a> Lower<'a, '_> {
         let own = Lane {
             site: self.b.ins().iadd(site, words),
             values: self.b.ins().iadd(values, doubles),
-            frame: self.b.ins().iadd(frames, doubles),
+            frame: [words, doubles].map(|lane| self.b.ins().iadd(frames, lane)),
             local: self.b.ins().iadd(locals, stride),
             next,
         };
         self.lane = Some(own);
-        self.set_field(Field::LOCAL, own.local);
+        let number = self.emit().resize(lane, I32, false);
+        self.set_field(Field::LANE, number);
         let tids = self.b.ins().iadd(tids, words);
         let index = |l: &mut Self, i: usize| {
             let offset = (4 * LANES * i) as i32;
-            l.b.ins().load(I32, trusted(), tids, offset)
+            l.b.ins().load(I32, constant_memory(), tids, offset)
         };
         self.tid = Some([0, 1, 2].map(|i| index(self, i)));
-        self.store_tid();
+        if self.modules.facts[self.id.index()].calls {
+            self.store_tid();
+            self.set_field(Field::LOCAL, own.local);
+        }
         if self.function.local_bytes > 0 {
             self.locals = Some((own.local, self.k(I64, 0)));
         }
@@ -82,7 +86,7 @@ impl<'a> Lower<'a, '_> {
         self.latch = Some(over);
 
         let start = self.b.create_block();
-        let point = self.b.ins().load(I32, trusted(), own.frame, 0);
+        let point = self.b.ins().load(I32, trusted(), own.frame[0], 0);
         let blocks: Vec<clif::Block> = std::iter::once(start)
             .chain(regions.points.iter().map(|p| self.blocks[p.resume.index()]))
             .collect();
@@ -127,13 +131,14 @@ impl<'a> Lower<'a, '_> {
     /// Keeps what lives across a point, and that the lane stands there.
     fn keep(&mut self, lane: Lane, point: u32) {
         let plan = self.plan;
-        for (slot, &name) in (1..).zip(&plan.crossings[point as usize].framed) {
+        let crossing = &plan.crossings[point as usize];
+        for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
             let value = self.value(name);
-            let at = slot * SLOT as i32;
-            self.b.ins().store(trusted(), value, lane.frame, at);
+            let at = lane.frame[usize::from(slot.wide)];
+            self.b.ins().store(trusted(), value, at, slot.offset as i32);
         }
         let number = self.k(I32, u64::from(point) + 1);
-        self.b.ins().store(trusted(), number, lane.frame, 0);
+        self.b.ins().store(trusted(), number, lane.frame[0], 0);
     }
 
     /// Stops the lane at the end of a block.
@@ -144,7 +149,7 @@ impl<'a> Lower<'a, '_> {
         for (i, (src, class)) in (0..).zip(meet.srcs.iter().zip(meet.op.signature().srcs)) {
             let value = self.operand(*src, class);
             let value = self.emit().resize(value, I64, false);
-            let at = i * SLOT as i32;
+            let at = i * ROW as i32;
             self.b.ins().store(trusted(), value, lane.values, at);
         }
         self.keep(lane, point);
@@ -170,10 +175,10 @@ impl<'a> Lower<'a, '_> {
         let Some(lane) = self.lane else { return };
         let plan = self.plan;
         let crossing = &plan.crossings[point as usize];
-        for (slot, &name) in (1..).zip(&crossing.framed) {
+        for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
             let ty = clif_type(plan.names.class(name));
-            let at = slot * SLOT as i32;
-            let value = self.b.ins().load(ty, trusted(), lane.frame, at);
+            let at = lane.frame[usize::from(slot.wide)];
+            let value = self.b.ins().load(ty, trusted(), at, slot.offset as i32);
             self.set(name, value);
         }
         let mut found = Vec::new();
@@ -187,7 +192,7 @@ impl<'a> Lower<'a, '_> {
                         continue;
                     };
                     let ty = clif_type(plan.names.class(name));
-                    let at = i * SLOT as i32;
+                    let at = i * ROW as i32;
                     let value = self.b.ins().load(ty, trusted(), lane.values, at);
                     self.set(name, value);
                 }

@@ -30,7 +30,8 @@ pub use ssa::Ssa;
 pub use steady::Steady;
 
 use crate::ir::waits::Waits;
-use crate::ir::{Block, FuncId, Function, Module};
+use crate::ir::{Block, FuncId, Function, Module, RegClass};
+use crate::machine::schedule::LANES;
 
 /// Values that blocks hand on to others, for each instruction and beyond, all functions of a module together. What
 /// compiling takes grows with them, and there may be as many as branches times registers. Real code has one or two for
@@ -43,8 +44,47 @@ const HANDED_ON: u64 = 2_000_000;
 pub struct Crossing {
     /// Names that are found again.
     pub rebuilt: Vec<Name>,
-    /// Names that are kept for each thread, in the order of their slots.
+    /// Names that are kept for each thread.
     pub framed: Vec<Name>,
+    /// Where each is kept.
+    pub slots: Vec<FrameSlot>,
+}
+
+/// A slot of the frame of a warp: a value for each lane, one beside the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameSlot {
+    /// Where it begins, in bytes from the frame.
+    pub offset: u32,
+    /// Whether values take eight bytes rather than four.
+    pub wide: bool,
+}
+
+impl Crossing {
+    /// Bytes of the slot that says where the lanes stand.
+    const FIRST: u32 = 4 * LANES as u32;
+
+    fn new(rebuilt: Vec<Name>, framed: Vec<Name>, names: &Names) -> Self {
+        let mut next = Self::FIRST;
+        let slots = (framed.iter())
+            .map(|&name| {
+                let wide = names.class(name) == RegClass::B64;
+                let offset = next;
+                next += LANES as u32 * if wide { 8 } else { 4 };
+                FrameSlot { offset, wide }
+            })
+            .collect();
+        Crossing {
+            rebuilt,
+            framed,
+            slots,
+        }
+    }
+
+    /// Bytes of the frame up to its last slot.
+    fn bytes(&self) -> u32 {
+        let end = |slot: &FrameSlot| slot.offset + LANES as u32 * if slot.wide { 8 } else { 4 };
+        self.slots.last().map_or(Self::FIRST, end)
+    }
 }
 
 /// The plan of a function.
@@ -101,7 +141,7 @@ impl FunctionPlan {
                     Some(steady) => steady.split(point.stop, kept),
                     None => (Vec::new(), kept.to_vec()),
                 };
-                Crossing { rebuilt, framed }
+                Crossing::new(rebuilt, framed, &names)
             })
             .collect();
         let runs = function
@@ -133,10 +173,10 @@ impl FunctionPlan {
         self.regions.as_ref().map_or(whole, |r| &r.function)
     }
 
-    /// Values that are kept for a thread where most are.
-    pub fn frame_slots(&self) -> usize {
-        let slots = self.crossings.iter().map(|c| c.framed.len());
-        slots.max().unwrap_or(0)
+    /// Bytes of the frame in which a warp keeps what lives across its points.
+    pub fn frame_bytes(&self) -> u32 {
+        let bytes = self.crossings.iter().map(Crossing::bytes);
+        bytes.max().unwrap_or(Crossing::FIRST)
     }
 
     /// Values that blocks hand on to others, past those that so large a function may have.

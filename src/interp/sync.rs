@@ -4,10 +4,10 @@ use super::code::{Atomic, Copy, Mbarrier, Place, Src};
 use super::cta::Cta;
 use super::memory::{Found, acquire, release};
 use super::thread::{Frame, Thread, Wrong};
-use crate::ir::sync::{AtomicOp, Fence, MbarrierOp};
-use crate::machine::{Access, FaultKind, memory};
-use crate::semantics::sync;
-use crate::semantics::sync::mbarrier::{self, Arrival, Undefined};
+use crate::ir::sync::{Fence, MbarrierOp};
+use crate::machine::sync::Transfer;
+use crate::machine::{self, Access, FaultKind};
+use crate::semantics::sync::mbarrier::Undefined;
 use std::sync::atomic;
 
 impl<'a> Thread<'a> {
@@ -23,33 +23,11 @@ impl<'a> Thread<'a> {
             let src = atomic.srcs.get(index);
             src.map_or(0, |src| self.value(frame, *src))
         };
+        let srcs = [0, 1, 2, 3].map(src);
         release(atomic.order);
-        let old = if atomic.bytes == 16 {
-            let wide = |index| u128::from(src(index)) | u128::from(src(index + 1)) << 64;
-            let (b, c) = (wide(0), wide(2));
-            let new = |old| match atomic.op {
-                AtomicOp::Cas if old != b => old,
-                AtomicOp::Cas => c,
-                AtomicOp::And => old & b,
-                AtomicOp::Or => old | b,
-                AtomicOp::Xor => old ^ b,
-                AtomicOp::Add
-                | AtomicOp::Inc
-                | AtomicOp::Dec
-                | AtomicOp::Min { .. }
-                | AtomicOp::Max { .. }
-                | AtomicOp::Exch => b,
-            };
-            // SAFETY: `reach` has checked 16 bytes and their alignment, for writing; whoever runs the launch keeps its
-            // memory alive.
-            unsafe { memory::update_16(pointer, new) }
-        } else {
-            let (b, c) = (src(0), src(1));
-            let new = |old| Ok::<_, ()>(sync::atomic(atomic.op, atomic.bytes, old, b, c));
-            // SAFETY: as above.
-            let old = unsafe { memory::update(pointer, atomic.bytes, new) };
-            old.unwrap_or(0).into()
-        };
+        // SAFETY: `reach` has checked the bytes and their alignment, for writing; whoever runs the launch keeps its memory
+        // alive.
+        let old = unsafe { machine::sync::atomic(pointer, atomic.op, atomic.bytes, srcs) };
         acquire(atomic.order);
         for (i, dst) in atomic.dsts.iter().enumerate() {
             if let Some(dst) = dst {
@@ -72,48 +50,10 @@ impl<'a> Thread<'a> {
             let src = mbarrier.srcs.get(index);
             src.map_or(0, |src| self.value(frame, *src))
         };
-        let word = |index| src(index) as u32;
-        let update = |f: &dyn Fn(u64) -> Result<u64, Undefined>| {
-            // SAFETY: `reach` has checked 8 bytes and their alignment, for writing; whoever runs the launch keeps its memory
-            // alive.
-            unsafe { memory::update(pointer, 8, f) }.map_err(undefined)
-        };
-        let result = match mbarrier.op {
-            MbarrierOp::Init => update(&|_| mbarrier::init(word(0)))?,
-            MbarrierOp::Invalidate => update(&mbarrier::invalidate)?,
-            MbarrierOp::ExpectTx => update(&|old| mbarrier::expect_tx(old, word(0)))?,
-            MbarrierOp::CompleteTx => update(&|old| mbarrier::complete_tx(old, word(0)))?,
-            MbarrierOp::Arrive {
-                drop,
-                expects,
-                counted,
-                no_complete,
-            } => {
-                atomic::fence(atomic::Ordering::Release);
-                let arrival = Arrival {
-                    count: if counted {
-                        word(usize::from(expects))
-                    } else {
-                        1
-                    },
-                    expects: if expects { word(0) } else { 0 },
-                    drop,
-                    no_complete,
-                };
-                update(&|old| mbarrier::arrive(old, arrival))?
-            }
-            MbarrierOp::Test { parity, waits: _ } => {
-                // SAFETY: as above, for reading.
-                let now = unsafe { memory::load(pointer, 8) };
-                let done = if parity {
-                    mbarrier::test_parity(now, word(0))
-                } else {
-                    mbarrier::test(now, src(0))
-                };
-                atomic::fence(atomic::Ordering::Acquire);
-                done.map_err(undefined)?.into()
-            }
-        };
+        // SAFETY: `reach` has checked 8 bytes and their alignment, for writing; whoever runs the launch keeps its memory
+        // alive.
+        let result = unsafe { machine::sync::mbarrier(pointer, mbarrier.op, [0, 1].map(src)) };
+        let result = result.map_err(undefined)?;
         if let Some(dst) = mbarrier.dst {
             self.set(frame, dst.reg, result & dst.mask);
         }
@@ -135,49 +75,24 @@ impl<'a> Thread<'a> {
             Some(read) => (value(read) as u32).min(bytes),
             None => bytes,
         };
-        let element = copy.reduce.map(|(_, ty)| (ty.bits() / 8) as u8);
-        let access = |write, bytes| Access {
-            write,
+        let transfer = Transfer {
             bytes,
-            align: copy.align.max(element.unwrap_or(1).into()),
+            read,
+            align: copy.align,
+            reduce: copy.reduce,
         };
-        if bytes % copy.align != 0 {
-            let detail = format!("{bytes} bytes are not a multiple of {}", copy.align);
+        if let Some(detail) = transfer.odd() {
             return Err(Wrong::new(FaultKind::Misaligned, detail));
         }
         // Nothing may be reached where nothing is copied.
         if bytes > 0 {
-            let to = self.reach(cta, frame, &copy.to, access(true, bytes))?;
+            let to = self.reach(cta, frame, &copy.to, transfer.access(true, bytes))?;
             let from = match read {
                 0 => to,
-                read => self.reach(cta, frame, &copy.from, access(false, read))?,
+                read => self.reach(cta, frame, &copy.from, transfer.access(false, read))?,
             };
-            let mut at = 0;
-            while at < bytes {
-                let left = if at < read { read - at } else { bytes - at };
-                let size = match element {
-                    Some(size) => size,
-                    None => piece(copy.align, left),
-                };
-                let (to, from) = (to.wrapping_add(at as usize), from.wrapping_add(at as usize));
-                // SAFETY: `reach` has checked all bytes and their alignment; whoever runs the launch keeps its memory
-                // alive. Pieces are aligned, for all before them are no smaller.
-                unsafe {
-                    let value = if at < read {
-                        memory::load(from, size)
-                    } else {
-                        0
-                    };
-                    match copy.reduce {
-                        Some((op, _)) => {
-                            let new = |old| Ok::<_, ()>(sync::atomic(op, size, old, value, 0));
-                            let _old = memory::update(to, size, new);
-                        }
-                        None => memory::store(to, size, value),
-                    }
-                }
-                at += u32::from(size);
-            }
+            // SAFETY: `reach` has checked all bytes and their alignment; whoever runs the launch keeps its memory alive.
+            unsafe { transfer.run(to, from) };
         }
         let Some(place) = &copy.mbarrier else {
             return Ok(());
@@ -188,8 +103,9 @@ impl<'a> Thread<'a> {
             align: 8,
         };
         let pointer = self.reach(cta, frame, place, access)?;
+        let complete = MbarrierOp::CompleteTx;
         // SAFETY: `reach` has checked 8 bytes and their alignment, for writing.
-        let done = unsafe { memory::update(pointer, 8, |old| mbarrier::complete_tx(old, bytes)) };
+        let done = unsafe { machine::sync::mbarrier(pointer, complete, [bytes.into(), 0]) };
         done.map(drop).map_err(undefined)
     }
 
@@ -221,18 +137,7 @@ pub(super) fn fence(fence: Fence) {
     });
 }
 
-/// The largest piece that is aligned and not longer than what is left.
-fn piece(align: u32, left: u32) -> u8 {
-    [8u8, 4, 2]
-        .into_iter()
-        .find(|&size| align >= size.into() && left >= size.into())
-        .unwrap_or(1)
-}
-
 /// What the ISA leaves undefined of an mbarrier.
 fn undefined(what: Undefined) -> Box<Wrong> {
-    Wrong::new(
-        FaultKind::DivergedBarrier,
-        format!("{what}, which PTX leaves undefined"),
-    )
+    Wrong::new(FaultKind::DivergedBarrier, machine::sync::undefined(what))
 }

@@ -27,6 +27,7 @@ pub mod memory;
 mod printf;
 pub mod schedule;
 mod stack;
+pub mod sync;
 mod system;
 
 pub use clock::nanoseconds;

@@ -163,7 +163,9 @@ impl Reader<'_> {
         match symbol {
             _ if namespace != 0 => None,
             Symbol::Function(f) => (f.index() < self.module.functions.len()).then_some(symbol),
-            Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost => Some(symbol),
+            Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost | Symbol::ServeHost => {
+                Some(symbol)
+            }
             Symbol::Trampoline(_) | Symbol::Plain(_) => None,
         }
     }

@@ -8,9 +8,11 @@ use crate::diag::Span;
 use crate::ir::sync::{Meet, as_meet};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::lower::context::{self, Context, Extent, FaultRecord, Start};
+use crate::machine::schedule::Shuffle;
 use crate::machine::{Fault, FaultKind, Launch, Room, Scratch, with_stack};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, Root};
+use std::cell::RefCell;
 use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -467,6 +469,7 @@ impl<'a> Entry<'a> {
             code: self.inner,
             launch,
             steady_local,
+            failure: RefCell::new(None),
         };
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
         let [bx, by, bz] = block;
@@ -572,8 +575,13 @@ impl Prepared<'_> {
     }
 
     /// A CTA of a kernel whose threads may stop, not begun, with memory out of `room`; `None` if there is not enough.
-    pub fn begin<'r>(&'r self, room: &'r Room, block: [u32; 3]) -> Option<Resident<'r>> {
-        Resident::new(self, room, block)
+    pub fn begin<'r>(
+        &'r self,
+        room: &'r Room,
+        block: [u32; 3],
+        shuffle: Option<Shuffle>,
+    ) -> Option<Resident<'r>> {
+        Resident::new(self, room, block, shuffle)
     }
 
     /// Runs one CTA of a kernel whose threads do not stop. `block` is its `%ctaid`. The shared memory is zeroed first.

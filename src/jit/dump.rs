@@ -126,6 +126,9 @@ fn names(module: &Module, clif: &Function) -> String {
         Symbol::Resolve => "judges an access: context, site, address, slot".to_string(),
         Symbol::ResolveHost => "does so for it".to_string(),
         Symbol::ClockHost => "reads the clock".to_string(),
+        Symbol::ServeHost => {
+            "does what the host does better: context, site, arguments and results".to_string()
+        }
         Symbol::Function(f) | Symbol::Trampoline(f) | Symbol::Plain(f) => {
             let function = module.functions.get(f.index());
             function.map_or_else(String::new, |f| format!("is {}", f.name))

@@ -262,7 +262,7 @@ pub(super) fn compile(
     pieces.retain(|p: &Piece| match p.symbol {
         Symbol::Function(f) | Symbol::Trampoline(f) => plan.function(f).is_some(),
         Symbol::Plain(f) => simple[f.index()],
-        Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost => true,
+        Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost | Symbol::ServeHost => true,
     });
     let resolve = fenced(|| {
         let clif = lower::resolve(&*compiler.isa, &mut compiler.builder);
@@ -280,6 +280,7 @@ pub(super) fn compile(
     };
     let resolve: unsafe extern "C" fn(_, _, _, _) = host::resolve;
     let clock: extern "C" fn() -> u64 = host::clock;
+    let serve: unsafe extern "C" fn(_, _, _) -> u32 = host::serve;
     let outside = [
         (
             Symbol::ResolveHost,
@@ -290,6 +291,11 @@ pub(super) fn compile(
             Symbol::ClockHost,
             signature(Symbol::ClockHost)?,
             clock as *const u8,
+        ),
+        (
+            Symbol::ServeHost,
+            signature(Symbol::ServeHost)?,
+            serve as *const u8,
         ),
     ];
     let symbols = Symbol::Function(FuncId(module.functions.len() as u32)).number();
@@ -312,7 +318,7 @@ pub(super) fn compile(
             Symbol::Function(f) => entries[f.index()].code = Some(address),
             Symbol::Trampoline(f) => entries[f.index()].trampoline = Some(address),
             Symbol::Plain(f) => entries[f.index()].plain = Some(address),
-            Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost => {}
+            Symbol::Resolve | Symbol::ResolveHost | Symbol::ClockHost | Symbol::ServeHost => {}
         }
     }
     let table = (module.functions.iter().zip(&entries))

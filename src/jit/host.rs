@@ -3,14 +3,17 @@
 use super::code::Inner;
 use crate::ir::control::CallType;
 use crate::ir::memory::Space;
+use crate::ir::sync::MbarrierOp;
 use crate::ir::{FunctionKind, Module};
 use crate::lower::context::{Context, Extent, NO_SLOT, Start};
-use crate::lower::{Cause, Parameter};
+use crate::lower::{ARGUMENTS, Cause, Parameter, Service};
 use crate::machine::memory::Window;
 use crate::machine::schedule::LANES;
+use crate::machine::sync::{self, Transfer};
 use crate::machine::{
     Access, AddressMap, Fault, FaultKind, Launch, Nearest, View, nanoseconds, window,
 };
+use std::cell::RefCell;
 
 /// The largest alignment of an access.
 const ALIGN: u64 = 32;
@@ -21,6 +24,8 @@ pub(super) struct Host<'a> {
     pub(super) launch: &'a Launch<'a>,
     /// Bytes of local memory that every thread has all the time.
     pub(super) steady_local: u64,
+    /// What went wrong when it was last asked to do something.
+    pub(super) failure: RefCell<Option<Failure>>,
 }
 
 impl Host<'_> {
@@ -136,6 +141,23 @@ impl Host<'_> {
                 bytes,
                 parameter,
             } => accessing(*kind, Space::Param, *address, *bytes, parameter),
+            Cause::Serve(_) => match self.failure.take() {
+                None => new(FaultKind::Trap),
+                Some(Failure {
+                    kind,
+                    detail,
+                    access,
+                }) => {
+                    let mut fault = match access {
+                        None => new(kind),
+                        Some((space, address, bytes)) => {
+                            accessing(kind, space, address, bytes, &None)
+                        }
+                    };
+                    fault.detail = detail;
+                    fault
+                }
+            },
             Cause::Trap => new(FaultKind::Trap),
             Cause::Stop => new(FaultKind::TimeLimit).detail("stopped"),
             Cause::Depth => {
@@ -299,6 +321,132 @@ pub(super) unsafe extern "C" fn resolve(context: *mut Context, site: u32, addres
             context.fault.site = wrong.site;
             context.fault.kind = number_of(wrong.kind);
             context.fault.value = wrong.address;
+        }
+    }
+}
+
+/// Why the host could not do what it was asked for.
+pub(super) struct Failure {
+    kind: FaultKind,
+    detail: Option<String>,
+    /// Space, address and size of an access.
+    access: Option<(Space, u64, u32)>,
+}
+
+impl Failure {
+    fn new(kind: FaultKind, detail: String) -> Self {
+        Failure {
+            kind,
+            detail: Some(detail),
+            access: None,
+        }
+    }
+}
+
+impl Host<'_> {
+    /// Does what a site asks for; the results take the place of the first arguments.
+    fn serve(
+        &self,
+        context: &Context,
+        service: &Service,
+        args: &mut [u64; ARGUMENTS],
+    ) -> Result<(), Failure> {
+        let view = self.view(context);
+        let reach = |space: Space, address: u64, access: Access| {
+            view.access(space, address, access).map_err(|kind| Failure {
+                kind,
+                detail: None,
+                access: Some((space, address, access.bytes)),
+            })
+        };
+        let object = |bytes: u32| Access {
+            write: true,
+            bytes,
+            align: bytes,
+        };
+        let undefined = |what| Failure::new(FaultKind::DivergedBarrier, sync::undefined(what));
+        match service {
+            Service::System(system) => {
+                let result = system.call(self.launch.host, &view, args);
+                args[0] = result.map_err(|failure| Failure {
+                    kind: failure.kind,
+                    detail: failure.detail,
+                    access: (failure.access).map(|at| (Space::Generic, at.address, at.bytes)),
+                })?;
+            }
+            Service::Atomic { space, op } => {
+                let pointer = reach(*space, args[0], object(16))?;
+                let srcs = [args[1], args[2], args[3], args[4]];
+                // SAFETY: the access has just been judged; whoever runs the launch keeps its memory alive.
+                let old = unsafe { sync::atomic(pointer, *op, 16, srcs) };
+                (args[0], args[1]) = (old as u64, (old >> 64) as u64);
+            }
+            Service::Mbarrier { space, op } => {
+                let pointer = reach(*space, args[0], object(8))?;
+                // SAFETY: as above.
+                let result = unsafe { sync::mbarrier(pointer, *op, [args[1], args[2]]) };
+                args[0] = result.map_err(undefined)?;
+            }
+            Service::Copy(copy) => {
+                let bytes = args[2] as u32;
+                let transfer = Transfer {
+                    bytes,
+                    read: match copy.read {
+                        _ if copy.ignore.is_some() && args[4] != 0 => 0,
+                        Some(_) => (args[3] as u32).min(bytes),
+                        None => bytes,
+                    },
+                    align: copy.align.into(),
+                    reduce: copy.reduce,
+                };
+                if let Some(odd) = transfer.odd() {
+                    return Err(Failure::new(FaultKind::Misaligned, odd));
+                }
+                // Nothing may be reached where nothing is copied.
+                if bytes > 0 {
+                    let to = reach(copy.to.0, args[0], transfer.access(true, bytes))?;
+                    let from = match transfer.read {
+                        0 => to,
+                        read => reach(copy.from.0, args[1], transfer.access(false, read))?,
+                    };
+                    // SAFETY: as above, both ends.
+                    unsafe { transfer.run(to, from) };
+                }
+                if let Some((space, _)) = copy.mbarrier {
+                    let pointer = reach(space, args[5], object(8))?;
+                    let complete = MbarrierOp::CompleteTx;
+                    // SAFETY: as above.
+                    let done = unsafe { sync::mbarrier(pointer, complete, [bytes.into(), 0]) };
+                    done.map_err(undefined)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does what `site` asks for with `args`. 0 if it is done; else [`Context::fault`] says where, and the host what is wrong.
+///
+/// # Safety
+/// `context` is the one that native code was entered with; `args` are [`ARGUMENTS`] words.
+pub(super) unsafe extern "C" fn serve(context: *mut Context, site: u32, args: *mut u64) -> u32 {
+    // SAFETY: nobody else has it while native code waits for the answer.
+    let context = unsafe { &mut *context };
+    find_lane(context);
+    // SAFETY: whoever enters native code sets it to a host that outlives the entry.
+    let host = unsafe { &*context.host.cast::<Host<'_>>() };
+    // SAFETY: they lie in a frame of native code, which waits.
+    let args = unsafe { &mut *args.cast::<[u64; ARGUMENTS]>() };
+    let Some(Cause::Serve(service)) = host.code.sites.get(site as usize).map(|s| &s.cause) else {
+        context.fault.site = site;
+        return 1;
+    };
+    match host.serve(context, service, args) {
+        Ok(()) => 0,
+        Err(failure) => {
+            host.failure.replace(Some(failure));
+            context.fault.site = site;
+            1
         }
     }
 }

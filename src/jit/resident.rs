@@ -5,7 +5,7 @@ use super::host::{Host, find_lane};
 use crate::ir::FuncId;
 use crate::ir::sync::Op;
 use crate::lower::context::{self, Context, Extent};
-use crate::machine::schedule::{LANES, Progress, Record, Schedule, Threads};
+use crate::machine::schedule::{LANES, Progress, Record, Schedule, Shuffle, Threads};
 use crate::machine::{Fault, FaultKind, Room, Scratch};
 
 /// A CTA of a kernel whose threads stop.
@@ -32,7 +32,12 @@ pub struct Resident<'a> {
 
 impl<'a> Resident<'a> {
     /// The CTA with `%ctaid` `block`, not begun; `None` if there is no memory for it.
-    pub(super) fn new(prepared: &'a Prepared<'a>, room: &'a Room, block: [u32; 3]) -> Option<Self> {
+    pub(super) fn new(
+        prepared: &'a Prepared<'a>,
+        room: &'a Room,
+        block: [u32; 3],
+        shuffle: Option<Shuffle>,
+    ) -> Option<Self> {
         let entry = &prepared.entry;
         let [nx, ny, nz] = entry.launch.block;
         let threads = [nx, ny, nz].map(|n| n as usize).iter().product::<usize>();
@@ -85,13 +90,13 @@ impl<'a> Resident<'a> {
             words,
             tids,
             answers: vec![Extent::default(); entry.answers()],
-            schedule: Schedule::new(threads as u32, None),
+            schedule: Schedule::new(threads as u32, shuffle),
         })
     }
 
     /// Another CTA of the launch in the same memory, not begun.
     #[must_use]
-    pub fn restart(mut self, block: [u32; 3]) -> Self {
+    pub fn restart(mut self, block: [u32; 3], shuffle: Option<Shuffle>) -> Self {
         self.block = block;
         let shared = &self.scratch.shared;
         // SAFETY: it is that long, and no thread of the CTA runs.
@@ -102,7 +107,7 @@ impl<'a> Resident<'a> {
         }
         // Answers about windows hold for one CTA only.
         self.answers.fill(Extent::default());
-        self.schedule.restart(None);
+        self.schedule.restart(shuffle);
         self
     }
 

@@ -4,11 +4,11 @@ use super::abi::{self, Passing};
 use super::context::{DONE, EXITED, Entry, Field};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
-use super::site::Cause;
+use super::site::{Cause, Service};
 use super::symbols::Symbol;
 use crate::ir::control::{Call, CallType, Callee, ParamTy, Slot};
-use crate::ir::{FuncId, Inst, RegClass, Special};
-use crate::machine::window;
+use crate::ir::{FuncId, Function, Inst, RegClass, Special};
+use crate::machine::{System, window};
 use crate::spmd::access::Home;
 use crate::spmd::{Name, register_class};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -31,6 +31,9 @@ impl Lower<'_, '_> {
         match &call.callee {
             Callee::Direct(callee) => {
                 let function = &self.module.functions[callee.index()];
+                if let Some(system) = System::of(function) {
+                    return self.system(inst, call, function, system);
+                }
                 let facts = self.modules.facts[callee.index()];
                 let own = self.modules.facts[self.id.index()];
                 let ty = function.call_type();
@@ -60,6 +63,21 @@ impl Lower<'_, '_> {
                 let depth = self.enter(inst, &needs);
                 self.require_locals(inst, bytes, align);
                 self.transfer(call, ty, Target::Indirect(code), depth, needs.status);
+            }
+        }
+    }
+
+    /// A system call.
+    fn system(&mut self, inst: &Inst, call: &Call, function: &Function, system: System) {
+        let ty = function.call_type();
+        let args: Vec<Value> = (call.args.iter().zip(&ty.params))
+            .map(|(slot, param)| self.argument(slot, *param))
+            .collect();
+        let results = self.serve(inst, Service::System(system), &args);
+        for (slot, ret) in call.results.iter().zip(&ty.returns) {
+            if let Passing::Value(ty) = abi::passing(*ret) {
+                let value = self.b.ins().stack_load(I64, ty, results, 0);
+                self.set_result(slot, value);
             }
         }
     }

@@ -22,6 +22,7 @@ pub fn signature(module: &Module, symbol: Symbol, isa: &dyn TargetIsa) -> Option
         Symbol::Resolve => Some(abi::simple(&ACCESS, &[], CallConv::PreserveAll)),
         Symbol::ResolveHost => Some(abi::simple(&ACCESS, &[], convention)),
         Symbol::ClockHost => Some(abi::simple(&[], &[I64], convention)),
+        Symbol::ServeHost => Some(abi::simple(&[I64, I32, I64], &[I32], convention)),
         Symbol::Function(f) => {
             let function = module.functions.get(f.index())?;
             Some(abi::of_function(function, convention))

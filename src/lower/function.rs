@@ -355,12 +355,14 @@ impl<'a, 'f> Lower<'a, 'f> {
             // Where its block ends the thread stops for it.
             Kind::Meet(_) | Kind::Hint { .. } => {}
             Kind::Atomic(atomic) => self.guarded(inst, |l| l.atomic(inst, atomic)),
-            Kind::Fence(fence) => self.fence(*fence),
+            Kind::Fence(fence) => self.guarded(inst, |l| l.fence(*fence)),
+            Kind::Mbarrier(mbarrier) => self.guarded(inst, |l| l.mbarrier(inst, mbarrier)),
+            Kind::Copy(copy) => self.guarded(inst, |l| l.copy_at_once(inst, copy)),
             #[expect(
                 clippy::unreachable,
                 reason = "functions that contain one are absent before they are lowered"
             )]
-            Kind::Mbarrier(_) | Kind::Copy(_) | Kind::Unsupported => {
+            Kind::Unsupported => {
                 unreachable!("an unsupported instruction in a plan")
             }
         }

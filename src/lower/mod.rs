@@ -25,7 +25,7 @@ mod sync;
 mod video;
 
 pub use entry::{plain, resolve, signature, trampoline};
-pub use site::{Cause, Parameter, Site};
+pub use site::{ARGUMENTS, Cause, Parameter, Service, Site};
 pub use symbols::Symbol;
 
 use crate::diag::Span;

@@ -4,7 +4,8 @@ use crate::diag::Span;
 use crate::ir::FuncId;
 use crate::ir::control::CallType;
 use crate::ir::memory::Space;
-use crate::machine::{Access, FaultKind};
+use crate::ir::sync::{AtomicOp, Copy, MbarrierOp};
+use crate::machine::{Access, FaultKind, System};
 
 /// A place where something can go wrong.
 #[derive(Debug, Clone)]
@@ -56,9 +57,38 @@ pub enum Cause {
     Locals,
     /// A jump past the end of a table of so many; the value is the index.
     Table(u32),
+    /// What the host does for native code; what is wrong it knows.
+    Serve(Service),
     /// A call through an address, the value, that is not a function of this type.
     Callee(CallType),
 }
+
+/// What the host does for native code.
+#[derive(Debug, Clone)]
+pub enum Service {
+    /// A system call, with its arguments; gives its result.
+    System(System),
+    /// An atomic of 16 bytes: address, operands; gives what was there.
+    Atomic {
+        /// The state space.
+        space: Space,
+        /// The operator.
+        op: AtomicOp,
+    },
+    /// An mbarrier: address, operands; gives what the instruction does.
+    Mbarrier {
+        /// The state space.
+        space: Space,
+        /// The operation.
+        op: MbarrierOp,
+    },
+    /// An asynchronous copy: addresses to and from, bytes, bytes that are read, whether all is ignored, address of the
+    /// mbarrier.
+    Copy(Box<Copy>),
+}
+
+/// Most arguments of a service.
+pub const ARGUMENTS: usize = 6;
 
 /// A parameter or `.param` variable in its buffer.
 #[derive(Debug, Clone)]

@@ -12,6 +12,8 @@ pub enum Symbol {
     ResolveHost,
     /// The host's clock: nanoseconds.
     ClockHost,
+    /// The host's function for what native code does not do itself.
+    ServeHost,
     /// A function or kernel of the module.
     Function(FuncId),
     /// The way into a device function from the host: arguments and results in buffers.
@@ -21,7 +23,12 @@ pub enum Symbol {
 }
 
 /// Symbols that are not functions of the module.
-pub const FIXED: [Symbol; 3] = [Symbol::Resolve, Symbol::ResolveHost, Symbol::ClockHost];
+pub const FIXED: [Symbol; 4] = [
+    Symbol::Resolve,
+    Symbol::ResolveHost,
+    Symbol::ClockHost,
+    Symbol::ServeHost,
+];
 
 impl Symbol {
     /// Its number.
@@ -31,6 +38,7 @@ impl Symbol {
             Symbol::Resolve => 0,
             Symbol::ResolveHost => 1,
             Symbol::ClockHost => 2,
+            Symbol::ServeHost => 3,
             Symbol::Function(f) => fixed + 3 * f.0,
             Symbol::Trampoline(f) => fixed + 3 * f.0 + 1,
             Symbol::Plain(f) => fixed + 3 * f.0 + 2,
@@ -62,7 +70,7 @@ impl Symbol {
     /// Whether it lies beside the code that calls it.
     pub fn is_near(self) -> bool {
         match self {
-            Symbol::ResolveHost | Symbol::ClockHost => false,
+            Symbol::ResolveHost | Symbol::ClockHost | Symbol::ServeHost => false,
             Symbol::Resolve | Symbol::Function(_) | Symbol::Trampoline(_) | Symbol::Plain(_) => {
                 true
             }

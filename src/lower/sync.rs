@@ -1,16 +1,33 @@
-//! Atomics and fences. Shared memory belongs to one worker at a time, so that its atomics are ordinary accesses.
+//! Atomics, fences, and what the host does for native code. Shared memory belongs to one worker at a time, so that its
+//! atomics are ordinary accesses.
 
+use super::abi;
 use super::function::{Lower, trusted};
-use crate::ir::memory::Space;
-use crate::ir::sync::{Atomic, AtomicOp, Fence};
-use crate::ir::{Inst, RegClass};
+use super::site::{ARGUMENTS, Cause, Service};
+use super::symbols::Symbol;
+use crate::ir::memory::{Address, Space};
+use crate::ir::sync::{Atomic, AtomicOp, Copy, Fence, Mbarrier};
+use crate::ir::{Inst, Operand, Reg, RegClass};
 use crate::spmd::access::{Home, Place, Reach};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, Type, Value};
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlot, Type, Value};
 
 impl Lower<'_, '_> {
-    /// `atom`, `red` of 2, 4 or 8 bytes.
+    /// `atom`, `red`
     pub(super) fn atomic(&mut self, inst: &Inst, atomic: &Atomic) {
+        if atomic.bytes == 16 {
+            let service = Service::Atomic {
+                space: atomic.space,
+                op: atomic.op,
+            };
+            let address = self.whole_address(&atomic.addr);
+            let mut args = vec![address];
+            args.extend(self.operands(&atomic.srcs));
+            let results = self.serve(inst, service, &args);
+            self.set_results(&atomic.dsts, results);
+            return;
+        }
         let Some(reach) = Reach::of(inst) else { return };
         let class = RegClass::of_bits(u32::from(atomic.bytes) * 8).unwrap_or(RegClass::B64);
         let ty = super::emit::clif_type(class);
@@ -130,5 +147,81 @@ impl Lower<'_, '_> {
                 self.b.ins().fence();
             }
         }
+    }
+
+    /// `mbarrier`
+    pub(super) fn mbarrier(&mut self, inst: &Inst, mbarrier: &Mbarrier) {
+        let service = Service::Mbarrier {
+            space: mbarrier.space,
+            op: mbarrier.op,
+        };
+        let mut args = vec![self.whole_address(&mbarrier.addr)];
+        args.extend(self.operands(&mbarrier.srcs));
+        let results = self.serve(inst, service, &args);
+        self.set_results(&[mbarrier.dst], results);
+    }
+
+    /// Asynchronous copies.
+    pub(super) fn copy_at_once(&mut self, inst: &Inst, copy: &Copy) {
+        let mut args = vec![
+            self.whole_address(&copy.to.1),
+            self.whole_address(&copy.from.1),
+            self.operand(copy.bytes, RegClass::B32),
+        ];
+        for (operand, class) in [(copy.read, RegClass::B32), (copy.ignore, RegClass::Pred)] {
+            let operand = operand.unwrap_or(Operand::Imm(0));
+            args.push(self.operand(operand, class));
+        }
+        if let Some((_, address)) = &copy.mbarrier {
+            args.push(self.whole_address(address));
+        }
+        self.serve(inst, Service::Copy(Box::new(copy.clone())), &args);
+    }
+
+    /// Has the host do something; gives where the results lie. Faults if it says so.
+    pub(super) fn serve(&mut self, inst: &Inst, service: Service, args: &[Value]) -> StackSlot {
+        let site = self.site(Cause::Serve(service), inst.span, inst.location);
+        let slot = self.stack_slot(8 * ARGUMENTS as u32, 8);
+        for (i, &arg) in (0..).zip(args) {
+            let arg = self.emit().resize(arg, I64, false);
+            self.b.ins().stack_store(I64, arg, slot, 8 * i);
+        }
+        let serve = self.function_ref(Symbol::ServeHost, |c| {
+            abi::simple(&[I64, I32, I64], &[I32], c)
+        });
+        let (context, site) = (self.context, self.k(I32, site.into()));
+        let pointer = self.b.ins().stack_addr(I64, slot, 0);
+        let call = self.b.ins().call(serve, &[context, site, pointer]);
+        let wrong = self.b.inst_results(call)[0];
+        let next = self.b.create_block();
+        let faulted = self.faulted();
+        self.b.ins().brif(wrong, faulted, &[], next, &[]);
+        self.b.switch_to_block(next);
+        slot
+    }
+
+    fn set_results(&mut self, dsts: &[Option<Reg>], results: StackSlot) {
+        for (i, dst) in (0..).zip(dsts) {
+            if let Some(dst) = *dst {
+                let value = self.b.ins().stack_load(I64, I64, results, 8 * i);
+                self.set_resized(None, dst, value);
+            }
+        }
+    }
+
+    /// Operands with all their bits.
+    fn operands(&mut self, operands: &[Operand]) -> Vec<Value> {
+        (operands.iter())
+            .map(|&operand| {
+                let class = operand.reg().map(|reg| self.function.class(reg));
+                self.operand(operand, class.unwrap_or(RegClass::B64))
+            })
+            .collect()
+    }
+
+    /// An address in its space, in one value.
+    fn whole_address(&mut self, address: &Address) -> Value {
+        let (base, offset) = self.address(address);
+        self.emit().add_k(base, i64::from(offset) as u64)
     }
 }

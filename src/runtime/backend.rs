@@ -177,7 +177,7 @@ impl<'a> Runner<'a> {
             Runner::Interpreter(interpreter, kernel, launch) => interpreter
                 .begin_block(*kernel, launch, room, block, shuffle)
                 .map(Resident::Interpreter),
-            Runner::Native(prepared) => prepared.begin(room, block).map(Resident::Native),
+            Runner::Native(prepared) => prepared.begin(room, block, shuffle).map(Resident::Native),
         }
     }
 
@@ -205,10 +205,10 @@ pub(super) enum Resident<'a> {
 
 impl<'a> Resident<'a> {
     /// Another CTA of the launch in the memory of this one, which is over; `None` where it cannot be used again.
-    pub(super) fn restart(self, block: [u32; 3]) -> Option<Resident<'a>> {
+    pub(super) fn restart(self, block: [u32; 3], shuffle: Option<Shuffle>) -> Option<Resident<'a>> {
         match self {
             Resident::Interpreter(_) => None,
-            Resident::Native(cta) => Some(Resident::Native(cta.restart(block))),
+            Resident::Native(cta) => Some(Resident::Native(cta.restart(block, shuffle))),
         }
     }
 

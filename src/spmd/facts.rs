@@ -4,6 +4,7 @@ use super::FunctionPlan;
 use super::access::{Place, Reach};
 use crate::ir::control::{CallType, Callee, Terminator};
 use crate::ir::{FuncId, Function, FunctionKind, Kind, Module, PureOp, bits};
+use crate::machine::System;
 use rustc_hash::FxHashMap;
 
 /// Why a function has no machine code.
@@ -28,8 +29,8 @@ pub enum Absent {
         /// How much there may be.
         limit: u64,
     },
-    /// Only the interpreter has what it needs: a device function at which threads wait for each other, mbarriers,
-    /// asynchronous copies, atomics of 16 bytes.
+    /// Only the interpreter has what it needs: threads that wait for each other in a device function that cannot be put in the
+    /// place of its calls.
     #[error("only the interpreter has what it needs yet")]
     Interpreted,
     /// Cranelift says that it is too large.
@@ -96,22 +97,7 @@ pub fn refuse(function: &Function, suspends: bool) -> Option<Absent> {
     if !function.defined || function.blocks.is_empty() {
         return Some(Absent::Undefined);
     }
-    let interpreted = (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| match &i.kind {
-        Kind::Atomic(atomic) => atomic.bytes > 8,
-        Kind::Mbarrier(_) | Kind::Copy(_) => true,
-        Kind::Pure(_)
-        | Kind::Load(_)
-        | Kind::Store(_)
-        | Kind::AddressOf(_)
-        | Kind::FunctionAddress { .. }
-        | Kind::Special { .. }
-        | Kind::Call(_)
-        | Kind::Meet(_)
-        | Kind::Fence(_)
-        | Kind::Hint { .. }
-        | Kind::Unsupported => false,
-    });
-    if interpreted || (suspends && function.kind == FunctionKind::Device) {
+    if suspends && function.kind == FunctionKind::Device {
         return Some(Absent::Interpreted);
     }
     let instructions = function
@@ -268,6 +254,7 @@ pub fn absent(
         for inst in function.blocks.iter().flat_map(|b| &b.insts) {
             if let Kind::Call(call) = &inst.kind
                 && let Callee::Direct(f) = &call.callee
+                && System::of(&module.functions[f.index()]).is_none()
             {
                 callers[f.index()].push(i as u32);
             }
@@ -309,7 +296,12 @@ pub fn facts(
         .map(|(f, long)| *long || calls(f))
         .collect();
     for (i, function) in functions().enumerate() {
-        let Some(plan) = &plans[i] else { continue };
+        let Some(plan) = &plans[i] else {
+            // What the host does may go wrong, and looks at the thread.
+            let system = System::of(function).is_some();
+            (faults[i], context[i]) = (system, system);
+            continue;
+        };
         let own = own_facts(module, function, plan, checked, &polled);
         faults[i] = own.faults || deep[i];
         (exits[i], context[i]) = (own.exits, own.context);
@@ -379,9 +371,11 @@ fn own_facts(
                 },
                 Kind::Pure(_) | Kind::FunctionAddress { .. } | Kind::Hint { .. } => {}
                 Kind::Fence(_) => {}
-                Kind::Meet(_) | Kind::Mbarrier(_) | Kind::Copy(_) | Kind::Unsupported => {
-                    facts.faults = true
+                Kind::Mbarrier(_) | Kind::Copy(_) => {
+                    facts.context = true;
+                    facts.faults = true;
                 }
+                Kind::Meet(_) | Kind::Unsupported => facts.faults = true,
             }
         }
         match &block.terminator {

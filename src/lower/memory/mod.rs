@@ -260,7 +260,7 @@ impl Lower<'_, '_> {
     }
 
     /// The address that an instruction gives: a value of 64 bits and a distance.
-    fn address(&mut self, address: &Address) -> (Value, i32) {
+    pub(super) fn address(&mut self, address: &Address) -> (Value, i32) {
         let narrow = self.module.address_bits == 32;
         let base = match address.base {
             Base::Reg(reg) => {

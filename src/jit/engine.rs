@@ -12,7 +12,7 @@ use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Kind, Module
 use crate::lower::context::Entry;
 use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
 use crate::spmd::facts::SHALLOW;
-use crate::spmd::{self, Absent, Facts, FunctionPlan, ModulePlan, Root};
+use crate::spmd::{self, Absent, Facts, ModulePlan, Root};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -309,7 +309,7 @@ pub(super) fn compile(
             warp_frame: plan
                 .as_ref()
                 .filter(|p| p.regions.is_some())
-                .map(FunctionPlan::frame_bytes),
+                .map(|plan| plan.frame_bytes),
             ..Entries::default()
         })
         .collect();

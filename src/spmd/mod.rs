@@ -59,32 +59,36 @@ pub struct FrameSlot {
     pub wide: bool,
 }
 
-impl Crossing {
-    /// Bytes of the slot that says where the lanes stand.
-    const FIRST: u32 = 4 * LANES as u32;
+/// Bytes of a slot of four bytes for each lane; the first says where the lanes stand.
+const NARROW: u32 = 4 * LANES as u32;
 
-    fn new(rebuilt: Vec<Name>, framed: Vec<Name>, names: &Names) -> Self {
-        let mut next = Self::FIRST;
-        let slots = (framed.iter())
+/// Gives what is kept its slots: narrow ones first, wide ones behind all narrow ones of all points, since lanes of a warp stand at
+/// different points at one time. Gives the bytes of the frame.
+fn place(crossings: &mut [Crossing], names: &Names) -> u32 {
+    let wide = |name: Name| names.class(name) == RegClass::B64;
+    let narrow = (crossings.iter())
+        .map(|c| c.framed.iter().filter(|&&n| !wide(n)).count() as u32)
+        .max()
+        .unwrap_or(0);
+    let first_wide = NARROW * (1 + narrow);
+    let mut end = first_wide;
+    for crossing in crossings {
+        let (mut next_narrow, mut next_wide) = (NARROW, first_wide);
+        crossing.slots = (crossing.framed.iter())
             .map(|&name| {
-                let wide = names.class(name) == RegClass::B64;
-                let offset = next;
-                next += LANES as u32 * if wide { 8 } else { 4 };
+                let wide = wide(name);
+                let (next, bytes) = match wide {
+                    true => (&mut next_wide, 2 * NARROW),
+                    false => (&mut next_narrow, NARROW),
+                };
+                let offset = *next;
+                *next += bytes;
                 FrameSlot { offset, wide }
             })
             .collect();
-        Crossing {
-            rebuilt,
-            framed,
-            slots,
-        }
+        end = end.max(next_wide);
     }
-
-    /// Bytes of the frame up to its last slot.
-    fn bytes(&self) -> u32 {
-        let end = |slot: &FrameSlot| slot.offset + LANES as u32 * if slot.wide { 8 } else { 4 };
-        self.slots.last().map_or(Self::FIRST, end)
-    }
+    end
 }
 
 /// The plan of a function.
@@ -94,6 +98,8 @@ pub struct FunctionPlan {
     pub regions: Option<Regions>,
     /// What lives across each of its points.
     pub crossings: Vec<Crossing>,
+    /// Bytes of the frame in which a warp keeps that.
+    pub frame_bytes: u32,
     /// What need not be kept there.
     pub steady: Option<Steady>,
     /// Control flow.
@@ -134,16 +140,21 @@ impl FunctionPlan {
         let ssa = Ssa::new(function, regions.as_ref(), &cfg, &names)?;
         let provenance = Provenance::new(module, function, &names);
         let steady = (regions.as_ref()).map(|r| Steady::new(module, r, &names, &provenance));
-        let crossings = (regions.iter().flat_map(|r| &r.points))
+        let mut crossings: Vec<Crossing> = (regions.iter().flat_map(|r| &r.points))
             .map(|point| {
                 let kept = ssa.kept(point.resume);
                 let (rebuilt, framed) = match &steady {
                     Some(steady) => steady.split(point.stop, kept),
                     None => (Vec::new(), kept.to_vec()),
                 };
-                Crossing::new(rebuilt, framed, &names)
+                Crossing {
+                    rebuilt,
+                    framed,
+                    slots: Vec::new(),
+                }
             })
             .collect();
+        let frame_bytes = place(&mut crossings, &names);
         let runs = function
             .blocks
             .iter()
@@ -157,6 +168,7 @@ impl FunctionPlan {
             || cfg.nesting(deep) > deep;
         Ok(FunctionPlan {
             crossings,
+            frame_bytes,
             steady,
             cfg,
             names,
@@ -171,12 +183,6 @@ impl FunctionPlan {
     /// The function that was planned: the one of the module, or that as it was cut.
     pub fn function<'a>(&'a self, whole: &'a Function) -> &'a Function {
         self.regions.as_ref().map_or(whole, |r| &r.function)
-    }
-
-    /// Bytes of the frame in which a warp keeps what lives across its points.
-    pub fn frame_bytes(&self) -> u32 {
-        let bytes = self.crossings.iter().map(Crossing::bytes);
-        bytes.max().unwrap_or(Crossing::FIRST)
     }
 
     /// Values that blocks hand on to others, past those that so large a function may have.

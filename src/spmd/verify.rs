@@ -5,8 +5,11 @@ use super::names::{Name, Names};
 use super::regions::{Regions, Stop};
 use crate::ir::sync::as_meet;
 use crate::ir::{Block, Function, Inst, Kind};
+use rustc_hash::FxHashMap;
 
 /// Checks a plan.
+///
+/// Slots: no byte of a lane's is another lane's at any point, and values at one point have slots of their own.
 ///
 /// Rules: every meeting ends its block, without a guard, and begins a region, as every head of a loop that may wait does; a region
 /// is entered through its point alone; what is read behind a point before it is written is kept for each thread,
@@ -26,6 +29,7 @@ pub fn verify(plan: &FunctionPlan) -> Result<(), String> {
         function,
     };
     check.shape()?;
+    check.slots()?;
     let live = check.live();
     for (point, crossing) in (0..).zip(&plan.crossings) {
         let resume = regions.points[point].resume;
@@ -77,6 +81,36 @@ impl Check<'_> {
             });
             if let Some(wrong) = wrong {
                 return Err(wrong);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where values are kept: whose each byte of the frame is.
+    fn slots(&self) -> Result<(), String> {
+        const LANES: u32 = 32;
+        let mut owners: FxHashMap<u32, u32> = (0..LANES * 4).map(|byte| (byte, byte / 4)).collect();
+        for (point, crossing) in self.plan.crossings.iter().enumerate() {
+            let mut taken = FxHashMap::default();
+            for (name, slot) in crossing.framed.iter().zip(&crossing.slots) {
+                let bytes = if slot.wide { 8 } else { 4 };
+                let fits = self.plan.names.class(*name).bits() <= 8 * bytes
+                    && slot.offset.is_multiple_of(bytes)
+                    && slot.offset + LANES * bytes <= self.plan.frame_bytes
+                    && slot.offset >= LANES * 4;
+                let own = (0..LANES * bytes).all(|at| {
+                    let lane = at / bytes;
+                    *owners.entry(slot.offset + at).or_insert(lane) == lane
+                        && taken.insert(slot.offset + at, *name).is_none()
+                });
+                if !fits || !own {
+                    return Err(format!(
+                        "the slot of {name:?} at point {point} is not its own"
+                    ));
+                }
+            }
+            if crossing.slots.len() != crossing.framed.len() {
+                return Err(format!("slots are missing at point {point}"));
             }
         }
         Ok(())

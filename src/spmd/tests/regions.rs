@@ -4,7 +4,9 @@ use super::{Numbers, increment, random_function};
 use crate::diag::{Source, Span};
 use crate::ir::sync::{Meet, Op};
 use crate::ir::waits::Waits;
-use crate::ir::{FuncId, Function, FunctionKind, Guard, Inst, Kind, Module, Reg, Special};
+use crate::ir::{
+    FuncId, Function, FunctionKind, Guard, Inst, Kind, Module, Reg, RegClass, Special,
+};
 use crate::spmd::regions::Stop;
 use crate::spmd::verify::verify;
 use crate::spmd::{Absent, FunctionPlan};
@@ -43,6 +45,8 @@ fn meeting(dst: Option<u32>) -> Inst {
 fn random_kernel(numbers: &mut Numbers) -> Function {
     let mut kernel = random_function(numbers);
     kernel.kind = FunctionKind::Kernel;
+    // Slots of both widths.
+    kernel.regs[1].class = RegClass::B64;
     for block in &mut kernel.blocks {
         for _ in 0..numbers.below(3) {
             let at = numbers.below(block.insts.len() + 1);
@@ -125,6 +129,7 @@ fn what_is_lost_is_noticed() {
             continue;
         };
         let lost = crossing.framed.pop();
+        crossing.slots.pop();
         assert!(verify(&plan).is_err(), "{lost:?}\n{}", module.display(0));
         noticed += 1;
     }

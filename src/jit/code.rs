@@ -391,7 +391,7 @@ impl<'a> Entry<'a> {
     /// Bytes of local memory from a thread to the next, where each has its own.
     pub(super) fn local_stride(&self) -> usize {
         let ir = self.ir();
-        let bytes = match self.facts().calls {
+        let bytes = match self.inner.compiled.entries[self.function.index()].calls {
             true => self.launch.limits.local_bytes,
             false => ir.local_bytes,
         };

@@ -71,6 +71,8 @@ pub(super) struct Entries {
     pub(super) roots: Vec<Root>,
     /// Bytes in which a warp keeps what it needs while it waits, in a kernel whose threads stop.
     pub(super) warp_frame: Option<u32>,
+    /// Whether it calls functions, system calls apart.
+    pub(super) calls: bool,
 }
 
 /// The allocator for a function that has been through the mid-end.
@@ -306,6 +308,7 @@ pub(super) fn compile(
     let mut entries: Vec<Entries> = (roots.into_iter().zip(&plan.functions))
         .map(|(roots, plan)| Entries {
             roots,
+            calls: plan.as_ref().is_some_and(|plan| plan.calls),
             warp_frame: plan
                 .as_ref()
                 .filter(|p| p.regions.is_some())

@@ -68,7 +68,7 @@ impl<'a> Lower<'a, '_> {
             l.b.ins().load(I32, constant_memory(), tids, offset)
         };
         self.tid = Some([0, 1, 2].map(|i| index(self, i)));
-        if self.modules.facts[self.id.index()].calls {
+        if self.plan.calls {
             self.store_tid();
             self.set_field(Field::LOCAL, own.local);
         }

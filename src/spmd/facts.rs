@@ -293,7 +293,7 @@ pub fn facts(
     let functions = || module.functions.iter();
     let long: Vec<bool> = functions().map(|f| weight(f) > LONG).collect();
     let polled: Vec<bool> = (functions().zip(&long))
-        .map(|(f, long)| *long || calls(f))
+        .map(|(f, long)| *long || calls(module, f))
         .collect();
     for (i, function) in functions().enumerate() {
         let Some(plan) = &plans[i] else {
@@ -324,9 +324,27 @@ pub fn facts(
         .collect()
 }
 
-/// Whether a function calls others.
-fn calls(function: &Function) -> bool {
-    (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| matches!(i.kind, Kind::Call(_)))
+/// Whether a function calls others, system calls apart.
+pub(super) fn calls(module: &Module, function: &Function) -> bool {
+    (function.blocks.iter().flat_map(|b| &b.insts)).any(|inst| match &inst.kind {
+        Kind::Call(call) => match call.callee {
+            Callee::Direct(f) => System::of(&module.functions[f.index()]).is_none(),
+            Callee::Indirect { .. } => true,
+        },
+        Kind::Pure(_)
+        | Kind::Load(_)
+        | Kind::Store(_)
+        | Kind::AddressOf(_)
+        | Kind::FunctionAddress { .. }
+        | Kind::Special { .. }
+        | Kind::Meet(_)
+        | Kind::Atomic(_)
+        | Kind::Fence(_)
+        | Kind::Mbarrier(_)
+        | Kind::Copy(_)
+        | Kind::Hint { .. }
+        | Kind::Unsupported => false,
+    })
 }
 
 /// What holds for a function's own instructions.

@@ -100,6 +100,8 @@ pub struct FunctionPlan {
     pub crossings: Vec<Crossing>,
     /// Bytes of the frame in which a warp keeps that.
     pub frame_bytes: u32,
+    /// Whether functions are called, system calls apart.
+    pub calls: bool,
     /// What need not be kept there.
     pub steady: Option<Steady>,
     /// Control flow.
@@ -167,6 +169,7 @@ impl FunctionPlan {
             || ssa.arguments() > 100_000
             || cfg.nesting(deep) > deep;
         Ok(FunctionPlan {
+            calls: facts::calls(module, function),
             crossings,
             frame_bytes,
             steady,

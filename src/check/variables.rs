@@ -162,7 +162,7 @@ fn linkage(checker: &mut Checker<'_>, variable: &Variable<'_>) -> Option<Linkage
             Linkage::Weak
         }
         _ if variable.space.text == "global" => {
-            target.require(reports, "`.common`", word.span, (5, 0), 20);
+            target.require(reports, "`.common`", word.span, (5, 0), 0);
             Linkage::Common
         }
         _ => {

@@ -612,3 +612,21 @@ fn a_trace_that_nobody_reads_any_more_ends() {
     code(&output, 0);
     assert_eq!(stderr(&output), "");
 }
+
+/// Control characters in comments and names do not reach the terminal.
+#[test]
+fn what_is_quoted_of_a_text_does_not_act_on_the_terminal() {
+    let folder = Folder::new();
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"\x1b[31mk.cu\"\n\
+                .entry k() {\n.reg .b64 %d;\n.loc 1 2 3\nmov.b64 %d, 0;\nst.global.u32 [%d] /* \x1b[31m\x07 */, 5;\n}\n";
+    let file = folder.file("k.ptx", text);
+    for trace in [None, Some("--trace")] {
+        let args: Vec<&str> = ["run", &*file].into_iter().chain(trace).collect();
+        let output = ptxlift(&args);
+        code(&output, 3);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains("[%d] /* \u{fffd}[31m\u{fffd} */"), "{said}");
+        assert!(said.contains("\u{fffd}[31mk.cu"), "{said}");
+        assert!(!said.contains(['\x1b', '\x07']), "{said}");
+    }
+}

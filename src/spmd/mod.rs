@@ -31,6 +31,18 @@ use crate::ir::{Block, FuncId, Function, Module};
 const HANDED_ON_EACH: u64 = 16;
 const HANDED_ON: u64 = 2_000_000;
 
+/// How much work compiling a function is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// All that the settings ask for.
+    Full,
+    /// It is so large that quick code will do, unless that needs too much stack.
+    Quick,
+    /// Optimising it would take time out of proportion: loops nested in hundreds, thousands of values alive across
+    /// thousands of blocks.
+    Least,
+}
+
 /// The plan of a function.
 #[derive(Debug)]
 pub struct FunctionPlan {
@@ -44,9 +56,8 @@ pub struct FunctionPlan {
     pub provenance: Provenance,
     /// Accesses that are checked together, by block.
     pub runs: Vec<Vec<Run>>,
-    /// Whether optimising it would take time out of proportion: loops nested in hundreds, thousands of values alive
-    /// across thousands of blocks, or sheer size.
-    pub tangled: bool,
+    /// How much work it is worth.
+    pub effort: Effort,
 }
 
 impl FunctionPlan {
@@ -66,17 +77,20 @@ impl FunctionPlan {
             .collect();
         let blocks = cfg.order().len() as u64;
         let deep = 40 * blocks + 50_000;
-        let tangled = facts::weight(function) > 250_000
-            || ssa.crowding() > 300_000
-            || ssa.arguments() > 100_000
-            || cfg.nesting(deep) > deep;
+        let tangled =
+            ssa.crowding() > 300_000 || ssa.arguments() > 100_000 || cfg.nesting(deep) > deep;
+        let effort = match tangled {
+            true => Effort::Least,
+            false if facts::weight(function) > 250_000 => Effort::Quick,
+            false => Effort::Full,
+        };
         Ok(FunctionPlan {
             cfg,
             names,
             ssa,
             provenance,
             runs,
-            tangled,
+            effort,
         })
     }
 

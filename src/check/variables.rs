@@ -181,7 +181,7 @@ fn attributes(checker: &mut Checker<'_>, attributes: &[Attribute<'_>], space: Sp
         let name = attribute.name;
         let (version, number, values) = match name.text {
             "managed" => ((4, 0), 30, 0),
-            "unified" => ((9, 0), 90, 2),
+            "unified" => ((8, 0), 90, 2),
             other => {
                 checker.reports.push(
                     Diagnostic::error(name.span, format!("there is no attribute `.{other}`"))

@@ -53,7 +53,7 @@ impl Lower<'_, '_> {
                 let (code, bytes, align) = self.find(inst, target, ty);
                 let own = self.modules.facts[self.id.index()];
                 let needs = Needs {
-                    counted: own.deep || own.counted,
+                    counted: own.counted,
                     polled: true,
                     status: true,
                 };

@@ -266,3 +266,23 @@ fn a_version_newer_than_all_known_is_a_warning() {
     assert_eq!(warnings[0].severity, Severity::Warning);
     assert!(warnings[0].message.contains("9.99"));
 }
+
+/// With `--compile-only`, ptxas takes it from 8.0; without, not at all.
+#[test]
+fn unified_variables_need_ptx_8_0() {
+    let text = |version| {
+        format!(".version {version}\n.target sm_90\n.global .attribute(.unified(1, 2)) .b32 g;")
+    };
+    assert!(Module::parse(text("8.0")).is_ok());
+    assert!(Module::parse(text("7.8")).is_err());
+}
+
+/// ptxas says so of the bare name, and crashes where a distance follows.
+#[test]
+fn parameters_of_calls_have_no_address() {
+    for source in ["z", "z+4"] {
+        let text = format!(".entry k() {{ .reg .b64 d; .param .b32 z[4]; mov.b64 d, {source}; }}");
+        let said = refused(&text);
+        assert!(said.to_string().contains("has no address"), "{said}");
+    }
+}

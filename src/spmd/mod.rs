@@ -23,7 +23,7 @@ pub use provenance::{Provenance, Root};
 pub use runs::Run;
 pub use ssa::Ssa;
 
-use crate::ir::{Block, FuncId, Function, Module};
+use crate::ir::{Block, FuncId, Function, FunctionKind, Module};
 
 /// Values that blocks hand on to others, for each instruction and beyond, all functions of a module together. What
 /// compiling takes grows with them, and there may be as many as branches times registers. Real code has one or two for
@@ -38,8 +38,8 @@ pub enum Effort {
     Full,
     /// It is so large that quick code will do, unless that needs too much stack.
     Quick,
-    /// Optimising it would take time out of proportion: loops nested in hundreds, thousands of values alive across
-    /// thousands of blocks.
+    /// Quick code will do whatever stack it needs, or optimising would take time out of proportion: loops nested in
+    /// hundreds, thousands of values alive across thousands of blocks.
     Least,
 }
 
@@ -81,8 +81,10 @@ impl FunctionPlan {
             ssa.crowding() > 300_000 || ssa.arguments() > 100_000 || cfg.nesting(deep) > deep;
         let effort = match tangled {
             true => Effort::Least,
-            false if facts::weight(function) > 250_000 => Effort::Quick,
-            false => Effort::Full,
+            false if facts::weight(function) <= 250_000 => Effort::Full,
+            // A kernel may have so much stack.
+            false if function.kind == FunctionKind::Kernel => Effort::Least,
+            false => Effort::Quick,
         };
         Ok(FunctionPlan {
             cfg,

@@ -444,6 +444,38 @@ fn recursion_ends_where_local_memory_does() {
     }
 }
 
+/// Two bytes of local memory are left, too few for what comes next to be aligned.
+#[test]
+fn functions_without_variables_need_no_local_memory() {
+    let body = |callee: &str| {
+        format!(
+            "
+        .func nothing() {{ ret; }}
+        .func byte() {{ .local .b8 x; st.local.u8 [x], 1; ret; }}
+        .entry k()
+        {{
+            .local .b8 x[98];
+            .reg .b64 %f;
+            p: .callprototype _ ();
+            st.local.u8 [x], 1;
+            mov.b64 %f, {callee};
+            call %f, p;
+            ret;
+        }}"
+        )
+    };
+    let config = config().local_bytes(100);
+    for engine in ENGINES {
+        let kernel = instance(config.clone(), &format!("{HEADER}{}", body("nothing")));
+        let launch = Launch::grid(1).engine(engine);
+        let report = kernel.kernel("k").unwrap().launch(launch, &[]);
+        assert!(report.is_ok(), "{report:?}");
+    }
+    for fault in faults(config, Launch::grid(1), &[], &body("byte")) {
+        assert_eq!(fault.kind, FaultKind::StackOverflow, "{fault}");
+    }
+}
+
 #[test]
 fn endless_loops_run_into_the_time_limit() {
     let bodies = [

@@ -1,6 +1,7 @@
 //! Random programs: they are legal, they reach every row, both engines agree on them; and the machinery around them
 //! sees, shrinks and repeats what it should.
 
+use ptxlift::Cancel;
 use ptxlift::fuzzing::{
     self, Campaign, Generated, Options, Oracle, Program, Sort, Totals, Verdict, listing, rows,
 };
@@ -15,6 +16,7 @@ fn campaign(seed: u64, programs: u64) -> Campaign {
         programs: Some(programs),
         time: None,
         jobs: 1,
+        cancel: Cancel::new(),
         options: Options::default(),
         shrink: true,
     }

@@ -178,16 +178,10 @@ impl<'s> Checker<'s> {
 
     pub(super) fn file(&mut self, file: &ast::File<'_>) {
         if let Some(&earlier) = self.file_spans.get(&file.index) {
-            let same = self
-                .files
-                .iter()
-                .any(|f| f.index == file.index && f.name == file.name.text);
-            if !same {
-                self.reports.push(
-                    Diagnostic::error(file.span, format!("file {} is named twice", file.index))
-                        .related(earlier, "named here before"),
-                );
-            }
+            self.reports.push(
+                Diagnostic::error(file.span, format!("file {} is named twice", file.index))
+                    .related(earlier, "named here before"),
+            );
             return;
         }
         self.file_spans.insert(file.index, file.span);

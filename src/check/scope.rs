@@ -85,19 +85,20 @@ pub(super) struct Names<'s> {
     scopes: Vec<Scope<'s>>,
 }
 
-/// The digits at the end of a name that can number a member: at most as many as any count has.
-const MAX_DIGITS: usize = 10;
+/// A name as a prefix and the number of a member. All digits at the end are the number, as `ptxas` has it.
+fn member(name: &str) -> Option<(&str, u32)> {
+    let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some((prefix, name[prefix.len()..].parse().ok()?))
+}
 
-/// Each way to read a name as a prefix and a number, the shortest prefix first.
-fn splits(name: &str) -> impl Iterator<Item = (&str, u32)> {
-    let digits = name
-        .bytes()
-        .rev()
-        .take(MAX_DIGITS)
-        .take_while(u8::is_ascii_digit)
-        .count();
-    (0..digits).filter_map(move |skip| {
-        let (prefix, number) = name.split_at(name.len() - digits + skip);
+/// The other ways to read a name so: members of families whose prefix ends in a digit. `ptxas` takes the declaration of
+/// such a family and knows no member of it.
+fn other_members(name: &str) -> impl Iterator<Item = (&str, u32)> {
+    // No count has more digits.
+    const MOST: usize = 10;
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    (1..digits.min(MOST + 1)).rev().filter_map(move |digits| {
+        let (prefix, number) = name.split_at(name.len() - digits);
         Some((prefix, number.parse().ok()?))
     })
 }
@@ -138,10 +139,9 @@ impl<'s> Names<'s> {
             .filter(|e| e.depth == depth)
             .map(|e| e.span)
             .or_else(|| {
-                splits(name).find_map(|(prefix, number)| {
-                    let family = self.families.get(prefix)?.last()?;
-                    (family.depth == depth && number < family.count).then_some(family.span)
-                })
+                let (prefix, number) = member(name)?;
+                let family = self.families.get(prefix)?.last()?;
+                (family.depth == depth && number < family.count).then_some(family.span)
             })
     }
 
@@ -188,7 +188,7 @@ impl<'s> Names<'s> {
         symbol: Symbol,
     ) -> Result<(), Span> {
         self.declare(name.to_string().into(), span, Local::Is(symbol))?;
-        for (prefix, number) in splits(name) {
+        if let Some((prefix, number)) = member(name) {
             let entry = self.parameters.entry(prefix.to_string());
             let least = entry.or_insert((number, span));
             if number < least.0 {
@@ -244,20 +244,16 @@ impl<'s> Names<'s> {
             .get(name)
             .and_then(|entries| entries.last())
             .map_or(0, |e| e.depth);
-        let mut best: Option<(&str, u32, u32)> = None;
-        if !self.families.is_empty() {
-            for (prefix, number) in splits(name) {
-                if let Some(family) = self.families.get(prefix).and_then(|f| {
-                    f.iter()
-                        .rev()
-                        .find(|family| number < family.count && family.depth >= single)
-                }) && best.is_none_or(|(.., depth)| family.depth > depth)
-                {
-                    best = Some((prefix, number, family.depth));
-                }
-            }
-        }
-        if let Some((prefix, number, depth)) = best {
+        let of_family = |(prefix, number)| {
+            let mut families = self.families.get(prefix)?.iter().rev();
+            let family = families.find(|f| number < f.count && f.depth >= single)?;
+            Some((prefix, number, family.depth))
+        };
+        let found = member(name).and_then(of_family).or_else(|| {
+            let undeclared = single == 0 && !self.families.is_empty();
+            undeclared.then(|| other_members(name).find_map(of_family))?
+        });
+        if let Some((prefix, number, depth)) = found {
             let family = self
                 .families
                 .get_mut(prefix)?

@@ -162,7 +162,7 @@ fn linkage(checker: &mut Checker<'_>, variable: &Variable<'_>) -> Option<Linkage
             Linkage::Weak
         }
         _ if variable.space.text == "global" => {
-            target.require(reports, "`.common`", word.span, (5, 0), 20);
+            target.require(reports, "`.common`", word.span, (5, 0), 0);
             Linkage::Common
         }
         _ => {
@@ -181,7 +181,7 @@ fn attributes(checker: &mut Checker<'_>, attributes: &[Attribute<'_>], space: Sp
         let name = attribute.name;
         let (version, number, values) = match name.text {
             "managed" => ((4, 0), 30, 0),
-            "unified" => ((9, 0), 90, 2),
+            "unified" => ((8, 0), 90, 2),
             other => {
                 checker.reports.push(
                     Diagnostic::error(name.span, format!("there is no attribute `.{other}`"))

@@ -1,6 +1,7 @@
 //! `ptxlift fuzz`
 
 use super::error::Failure;
+use super::interrupt;
 use super::json;
 use super::numbers;
 use super::out::{Out, warn};
@@ -18,6 +19,8 @@ const ENOUGH: u64 = 1000;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Ctrl-C ends it early: it says what it has come to until then.
+
 Examples:
   ptxlift fuzz --seconds 60 --jobs 2
   ptxlift fuzz --seed 7 --programs 1 --print
@@ -84,6 +87,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         programs: args.programs,
         time,
         jobs: args.jobs.get(),
+        cancel: interrupt::cancel()?,
         options: Options {
             interpreter: kinds.contains(&EngineKind::Interpreter),
             native: kinds.contains(&EngineKind::Native),
@@ -92,7 +96,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         },
         shrink: !args.no_shrink,
     };
-    let totals = watched(&campaign, args.json);
+    let totals = interrupt::cancellable(|| watched(&campaign, args.json));
     let files = write_failures(args, &totals)?;
     if args.json {
         json::write(out, "fuzz", &to_json(&campaign, &totals, &files))?;
@@ -117,7 +121,10 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
             && totals.failures.iter().all(|failure| bugs(&failure.verdict));
         return Err(Failure::Said(if only_bugs { 70 } else { 1 }));
     }
-    Ok(())
+    match campaign.cancel.is_cancelled() {
+        true => Err(Failure::Said(interrupt::EXIT_CODE)),
+        false => Ok(()),
+    }
 }
 
 /// Another one each time.

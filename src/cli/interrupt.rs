@@ -1,4 +1,4 @@
-//! Ctrl-C: a launch is cancelled and says where it was, anything else ends at once.
+//! Ctrl-C: a launch is cancelled and says where it was, a campaign of `fuzz` ends early, anything else ends at once.
 
 use super::error::Failure;
 use crate::runtime::Cancel;

@@ -140,6 +140,11 @@ impl Out {
         self.colour
     }
 
+    /// Whether nothing of what is written arrives any more.
+    pub(super) fn is_lost(&self) -> bool {
+        !matches!(self.state, State::Open)
+    }
+
     /// How long a line may be.
     pub(super) fn width(&self) -> usize {
         const ELSEWHERE: usize = 100;

@@ -21,6 +21,7 @@ mod render;
 mod source;
 
 pub(crate) use near::nearest;
+pub(crate) use render::clean;
 pub use source::{Position, Source, Span};
 
 use std::fmt;

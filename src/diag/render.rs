@@ -183,7 +183,8 @@ fn visible(c: char) -> char {
     }
 }
 
-fn clean(text: &str) -> String {
+/// A line of text as it may be shown.
+pub(crate) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c == '\t' { ' ' } else { visible(c) })
         .collect()

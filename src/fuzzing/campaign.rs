@@ -6,6 +6,7 @@ use super::rows::rows;
 use super::shrink;
 use super::{Generated, case};
 use crate::machine::FaultKind;
+use crate::runtime::Cancel;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,6 +14,9 @@ use std::time::{Duration, Instant};
 
 /// After so many programs that failed the rest would tell little more.
 const MOST_FAILURES: usize = 20;
+
+/// More threads than any machine has use for.
+const MOST_JOBS: usize = 1024;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -23,8 +27,10 @@ pub struct Campaign {
     pub programs: Option<u64>,
     /// Programs begin until this has passed.
     pub time: Option<Duration>,
-    /// Threads.
+    /// Threads, as far as there are any to be had.
     pub jobs: usize,
+    /// Ends it early, with what it has come to.
+    pub cancel: Cancel,
     /// How each is run.
     pub options: Options,
     /// Whether programs that fail are made small.
@@ -115,7 +121,8 @@ pub fn run(campaign: &Campaign, progress: &(dyn Fn(&Totals) + Sync)) -> Totals {
         let oracle = Oracle::new(campaign.options.clone());
         while !enough.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let late = campaign.time.is_some_and(|time| begin.elapsed() >= time);
+            let late = campaign.time.is_some_and(|time| begin.elapsed() >= time)
+                || campaign.cancel.is_cancelled();
             if late || campaign.programs.is_some_and(|most| number >= most) {
                 break;
             }
@@ -133,8 +140,15 @@ pub fn run(campaign: &Campaign, progress: &(dyn Fn(&Totals) + Sync)) -> Totals {
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..campaign.jobs {
-            scope.spawn(worker);
+        let programs = campaign.programs.unwrap_or(u64::MAX);
+        let jobs = programs.min(campaign.jobs.min(MOST_JOBS) as u64);
+        for _ in 1..jobs {
+            if std::thread::Builder::new()
+                .spawn_scoped(scope, worker)
+                .is_err()
+            {
+                break;
+            }
         }
         worker();
     });

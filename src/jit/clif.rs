@@ -42,6 +42,7 @@ pub fn read(module: &Module, settings: &Settings, text: &str) -> Result<Given, R
         default_calling_convention: isa.default_call_conv(),
         ..ParseOptions::default()
     };
+    check_numbers(text)?;
     let file = parse_test(text, options).map_err(|e| ClifError {
         line: line(e.location.line_number),
         message: e.message,
@@ -68,6 +69,27 @@ pub fn read(module: &Module, settings: &Settings, text: &str) -> Result<Given, R
         .into());
     }
     Ok(given)
+}
+
+/// Refuses values, blocks and so on with numbers out of all proportion: the reader makes room for all lower ones.
+fn check_numbers(text: &str) -> Result<(), ClifError> {
+    const MOST: u32 = 1 << 22;
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '%');
+    for (index, text) in text.lines().enumerate() {
+        let code = text.split(';').next().unwrap_or_default();
+        for word in code.split(|c| !in_word(c)) {
+            let number = word.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '_');
+            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            let high = number.parse().map_or(true, |n: u32| n > MOST);
+            if is_number && high && number.len() < word.len() {
+                return Err(ClifError {
+                    line: line(index + 1),
+                    message: format!("the number of `{word}` is above {MOST}"),
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Why Cranelift IR could not be read.
@@ -128,6 +150,10 @@ impl Reader<'_> {
                 "`{}` has the signature `{wanted}`, not `{}`",
                 ir.name, clif.signature
             );
+            return Err(at(details, None, message));
+        }
+        if clif.layout.entry_block().is_none() {
+            let message = format!("`{}` has no block", ir.name);
             return Err(at(details, None, message));
         }
         self.outside(&mut clif, details)?;

@@ -519,13 +519,17 @@ impl<'a> Entry<'a> {
         };
         let frame = self.inner.compiled.frame;
         let reserve = HOST_STACK + frame * (SHALLOW as usize + 2);
+        let own = match kernel {
+            true => self.inner.compiled.function_stats[self.function.index()].frame_bytes,
+            false => 0,
+        };
         let facts = self.facts();
         let deep = if facts.counted || facts.deep {
             (frame * launch.limits.call_depth as usize).min(MOST_STACK)
         } else {
             0
         };
-        let outcome = with_stack(reserve + deep, 2 * reserve + deep, || {
+        let outcome = with_stack(own + reserve + deep, own + 2 * reserve + deep, || {
             let here = (&raw const context) as usize;
             let lowest = stacker::remaining_stack()
                 .map_or(here, |left| stack_pointer().saturating_sub(left));
@@ -536,7 +540,7 @@ impl<'a> Entry<'a> {
             Ok(outcome) => outcome,
             Err(_) => Err(self.first_overflow(block).detail(format!(
                 "the host has no room for {} bytes of stack",
-                2 * reserve + deep
+                own + 2 * reserve + deep
             ))),
         }
     }

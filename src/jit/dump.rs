@@ -87,7 +87,7 @@ pub fn dump(
     let Lowered {
         clif,
         spans,
-        tangled,
+        effort,
         ..
     } = lowered;
     let comments = Comments {
@@ -98,7 +98,7 @@ pub fn dump(
         return Ok(names(module, &clif) + &comments.clif(&clif));
     }
     compiler.disassemble = stage == Stage::Vcode;
-    let (piece, _) = engine::fenced(|| compiler.compile(Symbol::Function(function), clif, tangled))
+    let (piece, _) = engine::fenced(|| compiler.compile(Symbol::Function(function), clif, effort))
         .map_err(failed)?;
     if stage == Stage::Optimized {
         return Ok(comments.clif(&compiler.context.func));

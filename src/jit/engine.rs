@@ -2,6 +2,7 @@
 
 use super::flags::isa;
 use super::given::Given;
+use super::loosen::loosen;
 use super::memory::{Memory, Piece};
 use super::pressure;
 use super::settings::Allocator;
@@ -12,7 +13,7 @@ use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Kind, Module
 use crate::lower::context::Entry;
 use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
 use crate::spmd::facts::SHALLOW;
-use crate::spmd::{self, Absent, Facts, ModulePlan, Root};
+use crate::spmd::{self, Absent, Effort, Facts, ModulePlan, Root};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -31,8 +32,10 @@ const LARGE: u64 = 8_000;
 const LIVE: u64 = 1_000_000;
 const LIVE_AT_ONCE: u64 = 200;
 
-/// Most bytes of native stack that a function may need; a hundred times what compilers' output does.
+/// Most bytes of native stack that a function may need; a hundred times what compilers' output does. There is one kernel
+/// on a stack, and functions may call one another.
 const MOST_FRAME: usize = 1 << 20;
+const MOST_KERNEL_FRAME: usize = 8 << 20;
 
 /// Bytes of native stack that whoever calls a function has left.
 const SMALL_STACK: usize = 16 << 10;
@@ -50,7 +53,7 @@ pub(super) struct Compiled {
     pub(super) table: Box<[Entry]>,
     pub(super) sites: Vec<Site>,
     pub(super) answers: u32,
-    /// Most bytes that a function needs on the native stack.
+    /// Most bytes that a device function needs on the native stack.
     pub(super) frame: usize,
     /// Whether each function can be entered without a context, on whatever stack there is.
     pub(super) simple: Vec<bool>,
@@ -76,7 +79,7 @@ pub(super) struct Entries {
 }
 
 /// The allocator for a function that has been through the mid-end.
-fn allocator(function: &Function, opt_level: OptLevel) -> Allocator {
+fn suited(function: &Function, opt_level: OptLevel) -> Allocator {
     let pressure = pressure::measure(function);
     let large = opt_level == OptLevel::None && pressure.instructions > LARGE;
     let crowded = pressure.live > LIVE && pressure.live / LIVE_AT_ONCE > pressure.instructions;
@@ -101,6 +104,17 @@ pub(super) enum Trouble {
     Limit,
     /// A bug.
     Bug(String),
+}
+
+/// What an error of Cranelift's means.
+fn trouble(error: CodegenError) -> Trouble {
+    match error {
+        CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Trouble::Limit,
+        CodegenError::Verifier(_)
+        | CodegenError::Unsupported(_)
+        | CodegenError::Regalloc(_)
+        | CodegenError::RegisterMappingError(_) => Trouble::Bug(error.to_string()),
+    }
 }
 
 /// Runs a step that may panic where there is a bug.
@@ -141,50 +155,40 @@ impl Compiler {
         })
     }
 
-    /// Machine code for a function, without the mid-end if it is tangled: the piece, and the bytes of its frame. `Context` keeps the rest.
+    /// Machine code for a function: the piece, and the bytes of its frame. `Context` keeps the rest.
     pub(super) fn compile(
         &mut self,
         symbol: Symbol,
         clif: Function,
-        tangled: bool,
+        effort: Effort,
     ) -> Result<(Piece, usize), Trouble> {
-        let trouble = |error: CodegenError| match error {
-            CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Trouble::Limit,
-            CodegenError::Verifier(_)
-            | CodegenError::Unsupported(_)
-            | CodegenError::Regalloc(_)
-            | CodegenError::RegisterMappingError(_) => Trouble::Bug(error.to_string()),
-        };
-        let plane = &mut ControlPlane::default();
         self.context.clear();
         self.context.set_disasm(self.disassemble);
         self.context.func = clif;
-        let isa = if tangled {
-            &self.quick
-        } else {
-            self.context.optimize(&*self.isa, plane).map_err(trouble)?;
-            match allocator(&self.context.func, self.opt_level) {
-                Allocator::Backtracking => &self.careful,
-                Allocator::SinglePass => &self.quick,
+        let mut allocator = Allocator::SinglePass;
+        if effort != Effort::Full {
+            self.emit(allocator)?;
+        }
+        // The quick allocator has a place on the stack for every value.
+        if effort == Effort::Full || effort == Effort::Quick && self.frame() > MOST_FRAME {
+            let plane = &mut ControlPlane::default();
+            (self.context.optimize(&*self.isa, plane)).map_err(trouble)?;
+            allocator = suited(&self.context.func, self.opt_level);
+            if allocator == Allocator::Backtracking {
+                loosen(&mut self.context.func);
             }
-        };
-        self.context
-            .compile(&**isa, plane)
-            .map_err(|e| trouble(e.inner))?;
+            self.emit(allocator)?;
+        }
         let compiled = self
             .context
             .compiled_code()
             .ok_or_else(|| Trouble::Bug("no code".to_string()))?;
-        let frame = compiled
-            .buffer
-            .frame_layout()
-            .map_or(0, |layout| layout.frame_to_fp_offset as usize + 64);
         let id = ClifId::from_u32(symbol.number());
         let piece = Piece {
             symbol,
             bytes: compiled.code_buffer().to_vec(),
             align: u64::from(compiled.buffer.alignment)
-                .max(isa.function_alignment().minimum.into()),
+                .max(self.isa.function_alignment().minimum.into()),
             relocations: compiled
                 .buffer
                 .relocs()
@@ -192,7 +196,24 @@ impl Compiler {
                 .map(|r| ModuleReloc::from_mach_reloc(r, &self.context.func, id))
                 .collect(),
         };
-        Ok((piece, frame))
+        Ok((piece, self.frame()))
+    }
+
+    /// Makes machine code of the function as it is.
+    fn emit(&mut self, allocator: Allocator) -> Result<(), Trouble> {
+        let isa = match allocator {
+            Allocator::Backtracking => &self.careful,
+            Allocator::SinglePass => &self.quick,
+        };
+        let compiled = (self.context).compile(&**isa, &mut ControlPlane::default());
+        compiled.map(drop).map_err(|e| trouble(e.inner))
+    }
+
+    /// Bytes of the frame of the machine code.
+    fn frame(&self) -> usize {
+        (self.context.compiled_code())
+            .and_then(|compiled| compiled.buffer.frame_layout())
+            .map_or(0, |layout| layout.frame_to_fp_offset as usize + 64)
     }
 }
 
@@ -234,10 +255,14 @@ pub(super) fn compile(
             &mut compiler,
             given.of(id),
         );
+        let limit = match function.kind {
+            FunctionKind::Kernel => MOST_KERNEL_FRAME,
+            FunctionKind::Device => MOST_FRAME,
+        };
         match made {
-            Ok(made) if made.stats.frame_bytes > MOST_FRAME => {
+            Ok(made) if made.stats.frame_bytes > limit => {
                 let what = "bytes of stack";
-                let (count, limit) = (made.stats.frame_bytes as u64, MOST_FRAME as u64);
+                let (count, limit) = (made.stats.frame_bytes as u64, limit as u64);
                 plan.refuse(module, id, Absent::TooLarge { what, count, limit });
             }
             Ok(made) => {
@@ -268,7 +293,7 @@ pub(super) fn compile(
     });
     let resolve = fenced(|| {
         let clif = lower::resolve(&*compiler.isa, &mut compiler.builder);
-        compiler.compile(Symbol::Resolve, clif, false)
+        compiler.compile(Symbol::Resolve, clif, Effort::Full)
     });
     match resolve {
         Ok((piece, _)) => pieces.push(piece),
@@ -347,7 +372,11 @@ pub(super) fn compile(
         table,
         sites: sites.list,
         answers: sites.answers,
-        frame: frames.into_iter().max().unwrap_or(0),
+        frame: (module.functions.iter().zip(frames))
+            .filter(|(function, _)| function.kind == FunctionKind::Device)
+            .map(|(_, frame)| frame)
+            .max()
+            .unwrap_or(0),
         simple,
         stats,
         function_stats,
@@ -434,17 +463,19 @@ fn compile_function(
     let clif = given.cloned().unwrap_or(lowered.clif);
     let clif_instructions = clif.dfg.num_insts();
     let started = Instant::now();
-    let (piece, frame) = fenced(|| compiler.compile(Symbol::Function(id), clif, lowered.tangled))?;
+    let (piece, frame) = fenced(|| compiler.compile(Symbol::Function(id), clif, lowered.effort))?;
     let mut pieces = vec![piece];
     if function.kind == FunctionKind::Device {
         pieces.push(fenced(|| {
             let clif = lower::trampoline(module, id, &*compiler.isa, &mut compiler.builder);
-            Ok(compiler.compile(Symbol::Trampoline(id), clif, false)?.0)
+            Ok(compiler
+                .compile(Symbol::Trampoline(id), clif, Effort::Full)?
+                .0)
         })?);
         if plan.facts[id.index()].is_simple() {
             let plain = fenced(|| {
                 let clif = lower::plain(module, id, &*compiler.isa, &mut compiler.builder);
-                clif.map(|clif| compiler.compile(Symbol::Plain(id), clif, false))
+                clif.map(|clif| compiler.compile(Symbol::Plain(id), clif, Effort::Full))
                     .transpose()
             })?;
             pieces.extend(plain.map(|(piece, _)| piece));

@@ -13,7 +13,7 @@ use crate::spmd::access::Home;
 use crate::spmd::{Name, register_class};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
-use cranelift_codegen::ir::{InstBuilder, Type, Value};
+use cranelift_codegen::ir::{Block, InstBuilder, Type, Value};
 use std::mem::offset_of;
 
 /// What a call needs besides itself.
@@ -56,7 +56,7 @@ impl Lower<'_, '_> {
                 let (code, bytes, align) = self.find(inst, target, ty);
                 let own = self.modules.facts[self.id.index()];
                 let needs = Needs {
-                    counted: own.deep || own.counted,
+                    counted: own.counted,
                     polled: true,
                     status: true,
                 };
@@ -215,9 +215,15 @@ impl Lower<'_, '_> {
     /// Goes on after a call that was done; ends, or ends the thread, after others.
     fn judge(&mut self, status: Value) {
         let done = self.emit().cmp_k(IntCC::Equal, status, DONE.into());
-        let (next, cold) = (self.b.create_block(), self.cold_block());
-        self.b.ins().brif(done, next, &[], cold, &[]);
-        self.b.switch_to_block(cold);
+        let (next, left) = (self.b.create_block(), self.left());
+        self.b.ins().brif(done, next, &[], left, &[status.into()]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Where all calls lead that were not done: ends with the status that is the block's parameter.
+    pub(super) fn leave_with(&mut self, left: Block) {
+        self.b.switch_to_block(left);
+        let status = self.b.block_params(left)[0];
         match self.latch() {
             None => self.end_with(status),
             Some(latch) => {
@@ -233,7 +239,6 @@ impl Lower<'_, '_> {
                 self.b.ins().jump(latch, &[]);
             }
         }
-        self.b.switch_to_block(next);
     }
 
     fn argument(&mut self, slot: &Slot, param: ParamTy) -> Value {

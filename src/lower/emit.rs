@@ -99,6 +99,9 @@ impl<'f> Emit<'_, 'f> {
     }
 
     pub(super) fn add_k(&mut self, x: Value, y: u64) -> Value {
+        if y == 0 {
+            return x;
+        }
         let y = self.k(self.ty(x), y);
         self.ins().iadd(x, y)
     }

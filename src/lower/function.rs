@@ -58,6 +58,8 @@ pub(super) struct Lower<'a, 'f> {
     fault_at: clif::Block,
     /// Ends the function with the fault that is already in the context.
     faulted: clif::Block,
+    /// Ends after a call that was not done, with the call's status: the block's parameter.
+    left: Option<clif::Block>,
     /// Pointers to parameters and results that do not travel by value.
     pub(super) pointers: Pointers,
     /// Parameters, return parameters and `.param` variables in memory.
@@ -138,6 +140,7 @@ impl<'a, 'f> Lower<'a, 'f> {
             latch: None,
             fault_at,
             faulted,
+            left: None,
             pointers: Pointers::default(),
             slots: FxHashMap::default(),
             locals: None,
@@ -519,8 +522,11 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.b.ins().return_(&values);
     }
 
-    /// The blocks that faults go to.
+    /// The blocks that faults and calls that were not done go to.
     fn endings(&mut self) {
+        if let Some(left) = self.left {
+            self.leave_with(left);
+        }
         self.b.switch_to_block(self.fault_at);
         let [site, value] = [0, 1].map(|i| self.b.block_params(self.fault_at)[i]);
         self.set_field(Field::FAULT_SITE, site);
@@ -561,6 +567,19 @@ impl<'a, 'f> Lower<'a, 'f> {
     /// Where to go when the fault is in the context already.
     pub(super) fn faulted(&self) -> clif::Block {
         self.faulted
+    }
+
+    /// Where to go with the status of a call that was not done.
+    pub(super) fn left(&mut self) -> clif::Block {
+        match self.left {
+            Some(left) => left,
+            None => {
+                let left = self.cold_block();
+                self.b.append_block_param(left, I32);
+                self.left = Some(left);
+                left
+            }
+        }
     }
 
     /// Where a thread goes on that is over; `None` in a device function.

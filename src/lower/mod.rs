@@ -31,7 +31,7 @@ pub use symbols::Symbol;
 use crate::diag::Span;
 use crate::ir::control::CallType;
 use crate::ir::{FuncId, Module};
-use crate::spmd::{ModulePlan, Root};
+use crate::spmd::{Effort, ModulePlan, Root};
 use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_codegen::isa::{TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -87,8 +87,8 @@ pub struct Lowered {
     pub spans: Vec<Span>,
     /// Sums of kernel parameters that point to memory, in the order of [`context::Context::roots`].
     pub roots: Vec<Root>,
-    /// [`FunctionPlan::tangled`](crate::spmd::FunctionPlan::tangled)
-    pub tangled: bool,
+    /// How much work it is worth.
+    pub effort: Effort,
 }
 
 /// Lowers a function that has a plan.
@@ -116,7 +116,7 @@ pub fn lower(
         clif,
         spans,
         roots,
-        tangled: function_plan.tangled,
+        effort: function_plan.effort,
     })
 }
 

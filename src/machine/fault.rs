@@ -1,7 +1,7 @@
 //! What a kernel can do wrong.
 
 use super::memory::View;
-use crate::diag::{Position, Span};
+use crate::diag::{Position, Span, clean};
 use crate::ir::memory::Space;
 use crate::ir::{self, FuncId};
 use std::fmt;
@@ -124,12 +124,12 @@ impl Fault {
         let source = module.locations.get(location as usize).map(|at| {
             let file = module.files.iter().find(|f| f.index == at.file);
             (
-                file.map_or_else(|| format!("file {}", at.file), |f| f.name.clone()),
+                file.map_or_else(|| format!("file {}", at.file), |f| clean(&f.name)),
                 at.line,
             )
         });
         let text = module.source.slice(span);
-        let mut instruction: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut instruction = clean(&text.split_whitespace().collect::<Vec<_>>().join(" "));
         if instruction.chars().count() > 160 {
             instruction = instruction.chars().take(157).chain("...".chars()).collect();
         }

@@ -175,11 +175,11 @@ impl Cfg {
     }
 }
 
+/// Calls a function with each block that a block leads to.
+type Successors<'a> = &'a dyn Fn(Block, &mut dyn FnMut(Block));
+
 /// Depth-first search: blocks in reverse postorder, the parent of each in the search tree, blocks in preorder.
-fn search(
-    entry: &[bool],
-    successors: &dyn Fn(Block, &mut dyn FnMut(Block)),
-) -> (Vec<Block>, Vec<u32>, Vec<Block>) {
+fn search(entry: &[bool], successors: Successors<'_>) -> (Vec<Block>, Vec<u32>, Vec<Block>) {
     let count = entry.len();
     let mut parent = vec![NONE; count];
     let mut seen = vec![false; count];

@@ -1,6 +1,6 @@
 //! Plans as text.
 
-use super::{FunctionPlan, ModulePlan, Root};
+use super::{Effort, FunctionPlan, ModulePlan, Root};
 use crate::ir::{FuncId, Function, Module};
 use std::fmt::Write;
 
@@ -36,7 +36,14 @@ fn write_plan(
         (facts.deep, "may be nested deep"),
         (facts.counted, "calls of it are counted"),
         (facts.is_simple(), "simple: no context needed"),
-        (own.tangled, "tangled: compiled without optimising"),
+        (
+            own.effort == Effort::Quick,
+            "large: compiled without optimising",
+        ),
+        (
+            own.effort == Effort::Least,
+            "tangled: compiled without optimising",
+        ),
     ] {
         if yes {
             writeln!(text, "  {what}")?;

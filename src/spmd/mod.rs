@@ -30,7 +30,7 @@ pub use ssa::Ssa;
 pub use steady::Steady;
 
 use crate::ir::waits::Waits;
-use crate::ir::{Block, FuncId, Function, Module, RegClass};
+use crate::ir::{Block, FuncId, Function, FunctionKind, Module, RegClass};
 use crate::machine::schedule::LANES;
 
 /// Values that blocks hand on to others, for each instruction and beyond, all functions of a module together. What
@@ -91,6 +91,18 @@ fn place(crossings: &mut [Crossing], names: &Names) -> u32 {
     end
 }
 
+/// How much work compiling a function is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// All that the settings ask for.
+    Full,
+    /// It is so large that quick code will do, unless that needs too much stack.
+    Quick,
+    /// Quick code will do whatever stack it needs, or optimising would take time out of proportion: loops nested in
+    /// hundreds, thousands of values alive across thousands of blocks.
+    Least,
+}
+
 /// The plan of a function.
 #[derive(Debug)]
 pub struct FunctionPlan {
@@ -114,9 +126,8 @@ pub struct FunctionPlan {
     pub provenance: Provenance,
     /// Accesses that are checked together, by block.
     pub runs: Vec<Vec<Run>>,
-    /// Whether optimising it would take time out of proportion: loops nested in hundreds, thousands of values alive
-    /// across thousands of blocks, or sheer size.
-    pub tangled: bool,
+    /// How much work it is worth.
+    pub effort: Effort,
 }
 
 impl FunctionPlan {
@@ -164,10 +175,15 @@ impl FunctionPlan {
             .collect();
         let blocks = cfg.order().len() as u64;
         let deep = 40 * blocks + 50_000;
-        let tangled = facts::weight(function) > 250_000
-            || ssa.crowding() > 300_000
-            || ssa.arguments() > 100_000
-            || cfg.nesting(deep) > deep;
+        let tangled =
+            ssa.crowding() > 300_000 || ssa.arguments() > 100_000 || cfg.nesting(deep) > deep;
+        let effort = match tangled {
+            true => Effort::Least,
+            false if facts::weight(function) <= 250_000 => Effort::Full,
+            // A kernel may have so much stack.
+            false if function.kind == FunctionKind::Kernel => Effort::Least,
+            false => Effort::Quick,
+        };
         Ok(FunctionPlan {
             calls: facts::calls(module, function),
             crossings,
@@ -178,7 +194,7 @@ impl FunctionPlan {
             ssa,
             provenance,
             runs,
-            tangled,
+            effort,
             regions,
         })
     }

@@ -307,7 +307,8 @@ impl Init {
         };
         match *self {
             Init::File => return Ok(None),
-            Init::Zeros => fill(&mut |_| 0),
+            // A loop over billions of elements takes long.
+            Init::Zeros => bytes.resize(count * ty.bytes(), 0),
             Init::Fill(bits) => fill(&mut |_| bits),
             Init::Iota {
                 start: Number::Integer(start),
@@ -340,18 +341,39 @@ impl Init {
     }
 }
 
-/// The most bytes that a description may ask for one buffer: 4 GiB.
+/// The most bytes that a description may ask for one buffer, and a file for all of its buffers: 4 GiB.
 pub const MAX_BYTES: usize = 4 << 30;
+
+/// Takes the bytes of a buffer off those that are left for a file.
+///
+/// # Errors
+/// There are not so many.
+pub(super) fn reserve(left: &mut usize, ty: ElemTy, count: usize) -> Result<(), FormatError> {
+    let bytes = size(ty, count).ok_or_else(|| too_large(ty, count))?;
+    *left = left.checked_sub(bytes).ok_or_else(|| {
+        FormatError::new(format!(
+            "with this buffer all buffers of the file have more than {MAX_BYTES} bytes"
+        ))
+    })?;
+    Ok(())
+}
+
+fn size(ty: ElemTy, count: usize) -> Option<usize> {
+    count.checked_mul(ty.bytes()).filter(|&n| n <= MAX_BYTES)
+}
+
+fn too_large(ty: ElemTy, count: usize) -> FormatError {
+    FormatError::new(format!(
+        "a buffer of {count} elements of {ty} is too large; the most is {MAX_BYTES} bytes"
+    ))
+}
 
 /// Room for a buffer's bytes, or why there is none.
 fn room(ty: ElemTy, count: usize) -> Result<Vec<u8>, FormatError> {
-    let total = count.checked_mul(ty.bytes()).filter(|&n| n <= MAX_BYTES);
     let mut bytes = Vec::new();
-    match total {
+    match size(ty, count) {
         Some(total) if bytes.try_reserve_exact(total).is_ok() => Ok(bytes),
-        _ => Err(FormatError::new(format!(
-            "a buffer of {count} elements of {ty} is too large; the most is {MAX_BYTES} bytes"
-        ))),
+        Some(_) | None => Err(too_large(ty, count)),
     }
 }
 
@@ -550,6 +572,18 @@ mod tests {
             assert!(Init::parse(bad, ty).is_err(), "{bad}");
         }
         assert!(Init::Zeros.generate(ElemTy::U64, usize::MAX).is_err());
+    }
+
+    #[test]
+    fn buffers_of_a_file_are_bounded_together() {
+        let mut left = MAX_BYTES;
+        reserve(&mut left, ElemTy::U64, MAX_BYTES / 16).expect("a half");
+        let error =
+            reserve(&mut left, ElemTy::U8, MAX_BYTES / 2 + 1).expect_err("more than a half");
+        assert!(error.message.contains("all buffers"), "{error}");
+        reserve(&mut left, ElemTy::U8, MAX_BYTES / 2).expect("the other half");
+        let error = reserve(&mut left, ElemTy::U64, usize::MAX).expect_err("no number of bytes");
+        assert!(error.message.contains("too large"), "{error}");
     }
 
     #[test]

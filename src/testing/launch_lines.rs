@@ -1,7 +1,7 @@
 //! Launch cases: `//@` lines in a `.ptx` file.
 
 use super::FormatError;
-use super::contents::ElemTy;
+use super::contents::{self, ElemTy, MAX_BYTES};
 use super::launch::{self, Arg, ArgValue, LaunchSpec};
 
 /// A launch with what is expected of it.
@@ -53,6 +53,7 @@ fn directive(line: &str) -> Option<(&str, &str)> {
 pub fn parse(text: &str) -> Result<Vec<LaunchCase>, FormatError> {
     let mut cases = Vec::new();
     let mut builder = Builder::default();
+    let mut left = MAX_BYTES;
     for (index, line) in text.lines().enumerate() {
         let Some((word, rest)) = directive(line) else {
             continue;
@@ -61,7 +62,9 @@ pub fn parse(text: &str) -> Result<Vec<LaunchCase>, FormatError> {
         if word == "entry" && builder.entry.is_some() {
             cases.push(std::mem::take(&mut builder).finish()?);
         }
-        builder.line(line, word, rest).map_err(|e| e.at(line))?;
+        builder
+            .line(line, word, rest, &mut left)
+            .map_err(|e| e.at(line))?;
     }
     if builder.entry.is_some() {
         cases.push(builder.finish()?);
@@ -83,7 +86,13 @@ struct Builder {
 }
 
 impl Builder {
-    fn line(&mut self, line: u32, word: &str, rest: &str) -> Result<(), FormatError> {
+    fn line(
+        &mut self,
+        line: u32,
+        word: &str,
+        rest: &str,
+        left: &mut usize,
+    ) -> Result<(), FormatError> {
         match word {
             "entry" => self.entry = Some((line, name(word, rest)?.to_string())),
             "grid" => self.grid = Some(three(rest)?),
@@ -94,7 +103,7 @@ impl Builder {
                     .map_err(|_| FormatError::new(format!("`{rest}` is no number of bytes")))?;
             }
             "ptxas-arch" => {}
-            "arg" => self.args.push(arg(rest)?),
+            "arg" => self.args.push(arg(rest, left)?),
             "expect" => {
                 let (name, list) = named_words(rest)?;
                 self.buffers.push((line, name, list));
@@ -202,7 +211,7 @@ fn named_words(rest: &str) -> Result<(String, Vec<u32>), FormatError> {
 }
 
 /// `out ptr u32[8] init all deadbeef`, `x val u32 7`, `s val bytes 00ff`; the name may be left out.
-fn arg(rest: &str) -> Result<Arg, FormatError> {
+fn arg(rest: &str, left: &mut usize) -> Result<Arg, FormatError> {
     let mut parts = rest.split_whitespace().peekable();
     let mut name = parts.next().unwrap_or_default().to_string();
     let is_kind = |word: &str| matches!(word, "ptr" | "val");
@@ -219,6 +228,7 @@ fn arg(rest: &str) -> Result<Arg, FormatError> {
                 .ok_or_else(|| FormatError::new(format!("`{ty}` is not of the form u32[8]")))?;
             let elem = ElemTy::parse(elem)?;
             let count = launch::parse_count(count)?;
+            contents::reserve(left, elem, count)?;
             buffer(elem, count, &mut parts)?
         }
         "val" if ty == "bytes" => {

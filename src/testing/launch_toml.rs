@@ -1,7 +1,7 @@
 //! Launch descriptions, `launch.toml`.
 
 use super::FormatError;
-use super::contents::{ElemTy, Init, fnv1a64};
+use super::contents::{self, ElemTy, Init, MAX_BYTES, fnv1a64};
 use super::launch::{self, Arg, ArgValue, LaunchSpec};
 use super::tolerance::Tolerance;
 use serde::Deserialize;
@@ -136,11 +136,12 @@ impl LaunchFile {
             }),
         };
         let mut args = Vec::new();
+        let mut left = MAX_BYTES;
         let mut outputs = Vec::new();
         for (index, param) in file.param.iter().enumerate() {
             let in_param =
                 |e: FormatError| FormatError::new(format!("param `{}`: {}", param.name, e.message));
-            args.push(param.arg(read).map_err(in_param)?);
+            args.push(param.arg(read, &mut left).map_err(in_param)?);
             outputs.extend(param.output(index, read).map_err(in_param)?);
         }
         if file.modules.is_empty() {
@@ -175,6 +176,7 @@ impl Param {
     fn arg(
         &self,
         read: &mut dyn FnMut(&str) -> Result<Vec<u8>, FormatError>,
+        left: &mut usize,
     ) -> Result<Arg, FormatError> {
         let value = match self.kind.as_str() {
             "scalar" => self.scalar()?,
@@ -188,7 +190,7 @@ impl Param {
                 }
                 ArgValue::Bytes(bytes)
             }
-            "buffer" => self.buffer(read)?,
+            "buffer" => self.buffer(read, left)?,
             other => {
                 return Err(FormatError::new(format!(
                     "kind = \"{other}\": it is \"scalar\", \"bytes\" or \"buffer\""
@@ -224,9 +226,11 @@ impl Param {
     fn buffer(
         &self,
         read: &mut dyn FnMut(&str) -> Result<Vec<u8>, FormatError>,
+        left: &mut usize,
     ) -> Result<ArgValue, FormatError> {
         let ty = self.ty()?;
         let count = *self.need("count", self.count.as_ref())?;
+        contents::reserve(left, ty, count)?;
         let init = Init::parse(self.init.as_deref().unwrap_or("zeros"), ty)?;
         let contents = match init.generate(ty, count)? {
             Some(contents) => contents,

@@ -56,6 +56,9 @@ impl Options {
 /// A piece of work that gives the results of some cases.
 pub(super) type Job<'a> = Box<dyn FnOnce() -> Vec<CaseResult> + Send + 'a>;
 
+/// More threads than any machine has use for.
+const MOST_JOBS: usize = 1024;
+
 /// What jobs share.
 #[derive(Debug)]
 pub(super) struct Shared<'a> {
@@ -85,6 +88,7 @@ pub fn run_watched(files: &[TestFile], options: &Options, watch: &(dyn Fn(u64) +
     let shared = &shared;
     let jobs: Vec<Job<'_>> = files.iter().flat_map(|file| jobs(shared, file)).collect();
     let (done, all) = (AtomicU64::new(0), jobs.len() as u64);
+    let threads = options.jobs.min(jobs.len()).min(MOST_JOBS);
     let run = || {
         jobs.into_par_iter()
             .with_max_len(1)
@@ -95,10 +99,7 @@ pub fn run_watched(files: &[TestFile], options: &Options, watch: &(dyn Fn(u64) +
             })
             .collect::<Vec<_>>()
     };
-    let results = match rayon::ThreadPoolBuilder::new()
-        .num_threads(options.jobs)
-        .build()
-    {
+    let results = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(run),
         Err(_) => run(),
     };

@@ -1,7 +1,9 @@
 //! What kernels do wrong, told alike by both engines.
 
 use crate::{ENGINES, fault, instance, line};
-use ptxlift::{Address, Arg, EngineConfig, Error, Fault, FaultKind, Instance, Launch, args};
+use ptxlift::{
+    Address, Arg, EngineConfig, EngineKind, Error, Fault, FaultKind, Instance, Launch, args,
+};
 
 pub(crate) const FAULTS: &str = "
 .version 7.0
@@ -418,6 +420,85 @@ again:
                     .launch(Launch::grid(1000), args![]),
             );
             assert_eq!(fault.block, [300, 0, 0]);
+        }
+    }
+}
+
+/// Blocks work as long as `work` says, then trap where `bad` says so.
+const SOME_TRAP: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.entry some_trap(.param .u64 work, .param .u64 bad)
+{
+    .reg .pred %p;
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    mov.u32 %r1, %ctaid.x;
+    mul.wide.u32 %rd1, %r1, 4;
+    ld.param.u64 %rd2, [work];
+    add.u64 %rd2, %rd2, %rd1;
+    ld.global.u32 %r2, [%rd2];
+again:
+    sub.u32 %r2, %r2, 1;
+    setp.ne.u32 %p, %r2, 0;
+    @%p bra again;
+    ld.param.u64 %rd3, [bad];
+    add.u64 %rd3, %rd3, %rd1;
+    ld.global.u32 %r2, [%rd3];
+    setp.ne.u32 %p, %r2, 0;
+    @%p trap;
+    ret;
+}
+";
+
+#[test]
+fn of_several_faults_that_of_the_first_block_is_told() {
+    // Blocks of 64 are taken one by one, those of 1000 in chunks.
+    for (kind, launches, blocks) in [
+        (EngineKind::Native, 2000, 64),
+        (EngineKind::Native, 700, 1000),
+        (EngineKind::Interpreter, 300, 64),
+    ] {
+        let config = EngineConfig::default().kind(kind).threads(4);
+        let instance = instance(SOME_TRAP, config);
+        let kernel = instance.kernel("some_trap").unwrap();
+        let work = instance.device().alloc_zeroed::<u32>(blocks).unwrap();
+        let bad = instance.device().alloc_zeroed::<u32>(blocks).unwrap();
+        let mut state = 1u64;
+        let mut draw = |below: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        let longest = match kind {
+            EngineKind::Native => 3000,
+            _ => 100,
+        };
+        for launch in 0..launches {
+            let first = draw(blocks);
+            // The later a block that traps, the sooner it does.
+            let long = |block: usize| (longest * (blocks - block) / blocks).max(1) as u32;
+            let traps: Vec<u32> = (0..blocks)
+                .map(|block| u32::from(block == first || (block > first && draw(3) == 0)))
+                .collect();
+            let works: Vec<u32> = (0..blocks)
+                .map(|block| {
+                    if traps[block] == 1 {
+                        long(block)
+                    } else {
+                        1 + draw(20) as u32
+                    }
+                })
+                .collect();
+            work.write(&works).unwrap();
+            bad.write(&traps).unwrap();
+            let launched = kernel.launch(Launch::grid(blocks as u32), args![&work, &bad]);
+            let fault = fault(launched);
+            assert_eq!(fault.kind, FaultKind::Trap);
+            let told = fault.block[0] as usize;
+            assert_eq!(told, first, "launch {launch}, {kind:?}, {blocks} blocks");
         }
     }
 }

@@ -5,7 +5,7 @@ use ptxlift::{
     Device, DeviceConfig, Engine, EngineConfig, EngineKind, FaultKind, Launch, Module, OptLevel,
     Stage, Step, args,
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) const SCALE: &str = "
 .version 7.0
@@ -268,5 +268,58 @@ fn modules_of_32_bit_addresses_want_a_device_of_32_bit_addresses() {
         assert_eq!(fault.kind, FaultKind::OutOfBounds);
         assert_eq!(fault.thread, [5, 0, 0]);
         assert_eq!(fault.address, Some((buffer.address().0 + 20, 4)));
+    }
+}
+
+#[test]
+fn a_kernel_that_waits_sees_what_the_host_writes() {
+    for order in ["volatile", "relaxed.sys", "acquire.sys"] {
+        let text = format!(
+            "
+.version 7.0
+.target sm_70
+.address_size 64
+.entry answer(.param .u64 started, .param .u64 question, .param .u64 answer)
+{{
+    .reg .pred %p;
+    .reg .b32 %r;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [started];
+    ld.param.u64 %rd2, [question];
+    ld.param.u64 %rd3, [answer];
+    st.volatile.global.u32 [%rd1], 1;
+wait:
+    ld.{order}.global.u32 %r, [%rd2];
+    setp.eq.u32 %p, %r, 0;
+    @%p bra wait;
+    add.u32 %r, %r, 1;
+    st.global.u32 [%rd3], %r;
+    ret;
+}}
+"
+        );
+        for kind in ENGINES {
+            let instance = instance(&text, EngineConfig::default().kind(kind));
+            let [started, question, answer] =
+                [(); 3].map(|()| instance.device().alloc_zeroed::<u32>(1).unwrap());
+            let kernel = instance.kernel("answer").unwrap();
+            std::thread::scope(|scope| {
+                let running = scope
+                    .spawn(|| kernel.launch(Launch::grid(1), args![&started, &question, &answer]));
+                let begin = Instant::now();
+                while started.to_vec().unwrap() != [1] {
+                    assert!(
+                        begin.elapsed() < Duration::from_secs(5),
+                        "{order}, {kind:?}"
+                    );
+                    std::thread::yield_now();
+                }
+                assert!(!running.is_finished(), "{order}, {kind:?}");
+                question.write(&[41]).unwrap();
+                let report = running.join().unwrap();
+                report.unwrap_or_else(|e| panic!("{order}, {kind:?}: {e}"));
+            });
+            assert_eq!(answer.to_vec().unwrap(), [42]);
+        }
     }
 }

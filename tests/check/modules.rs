@@ -265,4 +265,96 @@ fn a_version_newer_than_all_known_is_a_warning() {
     assert_eq!(warnings.len(), 1);
     assert_eq!(warnings[0].severity, Severity::Warning);
     assert!(warnings[0].message.contains("9.99"));
+    let module = Module::parse(".version 9.5\n.target sm_90\n.entry k() { ret; }").expect("ok");
+    assert_eq!(module.warnings().iter().count(), 0);
+}
+
+/// With `--compile-only`, ptxas takes it from 8.0; without, not at all.
+#[test]
+fn unified_variables_need_ptx_8_0() {
+    let text = |version| {
+        format!(".version {version}\n.target sm_90\n.global .attribute(.unified(1, 2)) .b32 g;")
+    };
+    assert!(Module::parse(text("8.0")).is_ok());
+    assert!(Module::parse(text("7.8")).is_err());
+}
+
+/// ptxas says so of the bare name, and crashes where a distance follows.
+#[test]
+fn parameters_of_calls_have_no_address() {
+    for source in ["z", "z+4"] {
+        let text = format!(".entry k() {{ .reg .b64 d; .param .b32 z[4]; mov.b64 d, {source}; }}");
+        let said = refused(&text);
+        assert!(said.to_string().contains("has no address"), "{said}");
+    }
+}
+
+/// Each kernel may have 48 KiB: what only the other one reaches, through a function, takes none of it.
+#[test]
+fn shared_variables_of_functions_count_for_the_kernels_that_call_them() {
+    let module = accepted(
+        ".func fa() { .shared .b8 a[40000]; st.shared.b8 [a], 0; ret; }
+         .func fb() { .shared .b8 b[40000]; st.shared.b8 [b], 0; ret; }
+         .entry ka() { call fa; ret; }
+         .entry kb() { call fb; ret; }",
+    );
+    for name in ["ka", "kb", "fa", "fb"] {
+        let id = module.ir().function(name).expect("a function");
+        let bytes = module.ir().functions[id.index()].shared_bytes;
+        assert!((40_000..=48 << 10).contains(&bytes), "{name}: {bytes}");
+    }
+}
+
+#[test]
+fn variables_of_functions_are_told_from_those_of_the_module() {
+    let module = accepted(
+        ".shared .b32 outside;
+         .entry k() { .shared .b32 inside; .global .b32 kept; st.shared.b32 [inside], 0; ret; }",
+    );
+    let scoped = ["outside", "inside", "kept"].map(|name| variable(&module, name).scoped);
+    assert_eq!(scoped, [false, true, true]);
+}
+
+/// The limit is on the sum of all bytes, not on what stands before each of them as well.
+#[test]
+fn a_table_of_many_numbers_is_no_more_than_its_bytes() {
+    let numbers = vec!["7"; 1 << 16].join(", ");
+    let module = accepted(&format!(".global .b32 table[65536] = {{{numbers}}};"));
+    assert_eq!(variable(&module, "table").init.bytes.len(), 4 << 16);
+}
+
+/// What is underlined stands before a message that does not hold it, if it is at most 40 bytes of one line.
+#[test]
+fn messages_name_what_they_are_about() {
+    let message = |value: &str| {
+        let name = value.trim_start_matches("generic(");
+        let name = &name[..name.find(')').unwrap_or(0)];
+        let said = refused(&format!(".global .b32 {name}; .global .b64 b = {value};"));
+        said.iter()
+            .next()
+            .map(|d| d.message.clone())
+            .unwrap_or_default()
+    };
+    let plain = "an address for a variable of this type";
+    let short = format!("generic({})+4", "n".repeat(29));
+    assert_eq!(message(&short), format!("`{short}`: {plain}"));
+    let long = format!("generic({})+4", "n".repeat(30));
+    assert_eq!(message(&long), plain);
+    assert_eq!(message("generic(n)\n+4"), plain);
+}
+
+/// Words of the text are cut in messages.
+#[test]
+fn long_words_of_messages_are_cut() {
+    let name = "n".repeat(500);
+    let said = refused(&format!(".entry k() {{ bra {name}; }}"));
+    let message = said
+        .iter()
+        .next()
+        .map(|d| d.message.clone())
+        .unwrap_or_default();
+    assert!(
+        message.contains(&format!("`{}...", &name[..399])),
+        "{message}"
+    );
 }

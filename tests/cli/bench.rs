@@ -116,4 +116,15 @@ fn what_is_wrong_is_not_timed() {
     let output = ptxlift(&[&["bench", MURMUR][..], &twice].concat());
     code(&output, 2);
     assert!(stderr(&output).contains("is there twice"));
+    let mut args = vec!["bench", "k.ptx"];
+    for key in [
+        "opt_level=none,speed,speed_and_size",
+        "log2_min_function_alignment=0,1,2,3,4,5,6,7,8,9",
+        "threads=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34",
+    ] {
+        args.extend(["--vary", key]);
+    }
+    let output = ptxlift(&args);
+    code(&output, 2);
+    assert!(stderr(&output).contains("1020 combinations"));
 }

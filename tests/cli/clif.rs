@@ -141,6 +141,25 @@ fn mistakes_are_told_with_their_lines() {
         assert!(text.contains(&place), "{from}: {place} in {text}");
         assert!(text.contains(word), "{from}: {word} in {text}");
     }
+    let head = "function u0:3(i64, i32) -> i32, i32 system_v {\n";
+    for (body, place, word) in [
+        ("}\n", "k.clif:1: ", "has no block"),
+        (
+            "block0(v0: i64, v1: i32):\n    v4000000000 = iconst.i32 0\n    trap user1\n}\n",
+            "k.clif:3: ",
+            "`v4000000000`",
+        ),
+        (
+            "block0(v0: i64, v1: i32):\n    jump block99999999999\n}\n",
+            "k.clif:3: ",
+            "`block99999999999`",
+        ),
+    ] {
+        let output = run(&edited(&folder, |_| format!("{head}{body}")));
+        code(&output, 1);
+        let text = stderr(&output);
+        assert!(text.contains(place) && text.contains(word), "{text}");
+    }
     let output = run(&edited(&folder, |_| "; nothing\n".to_string()));
     code(&output, 1);
     assert!(stderr(&output).contains("there is no function in it"));
@@ -157,5 +176,15 @@ fn kernels_of_compilers_come_back_as_they_were() {
         let output = ptxlift(&["run", &description, "--unsafe-clif", &clif]);
         code(&output, 0);
         assert!(stdout(&output).contains("does what the interpreter does"));
+    }
+}
+
+#[test]
+fn what_has_no_meaning_beside_it_is_refused() {
+    for option in ["--json", "--stats", "--trace"] {
+        let output = ptxlift(&["run", "k.ptx", "--unsafe-clif", "k.clif", option]);
+        code(&output, 2);
+        let text = stderr(&output);
+        assert!(text.contains("cannot be used with"), "{text}");
     }
 }

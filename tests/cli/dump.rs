@@ -10,7 +10,9 @@ fn stages_with_the_text_as_comments() {
         let output = ptxlift(&["dump", "--stage", stage, &file, "--kernel", "add_n"]);
         code(&output, 0);
         let text = stdout(&output);
-        assert!(text.contains("add.u32 %r3, %r2, %r0"), "{stage}: {text}");
+        for statement in ["ld.param.u64 %p, [out]", "add.u32 %r3, %r2, %r0"] {
+            assert!(text.contains(statement), "{stage}: {text}");
+        }
         assert!(!text.contains("traps"), "{stage}: {text}");
     }
     code(

@@ -59,3 +59,15 @@ fn a_program_can_be_looked_at() {
         );
     }
 }
+
+/// What a campaign has come to is worth something even if it is cut short.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_campaign_says_what_it_has_come_to() {
+    let output = interrupted(&["fuzz", "--seconds", "60", "--json"]);
+    code(&output, 130);
+    let value: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!(value["type"], "fuzz");
+    assert!(value["programs"].as_u64().is_some_and(|n| n > 0));
+    assert!(value["seconds"].as_f64().is_some_and(|s| s < 50.0));
+}

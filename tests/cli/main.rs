@@ -27,6 +27,37 @@ fn ptxlift(args: &[&str]) -> Output {
         .expect("the command starts")
 }
 
+/// How long a process has computed, in seconds.
+#[cfg(target_os = "linux")]
+fn computed(pid: u32) -> f64 {
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let behind_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = behind_name.split_whitespace().nth(11);
+    ticks.and_then(|t| t.parse::<f64>().ok()).unwrap_or(0.0) / TICKS
+}
+
+/// What a command leaves that is interrupted once it computes.
+#[cfg(target_os = "linux")]
+fn interrupted(args: &[&str]) -> Output {
+    use std::time::{Duration, Instant};
+    let child = Command::new(env!("CARGO_BIN_EXE_ptxlift"))
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // Starting and compiling take far less.
+    let start = Instant::now();
+    while computed(child.id()) < 0.3 && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = child.id().to_string();
+    let killed = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    child.wait_with_output().expect("it ends")
+}
+
 fn ptxlift_with_input(args: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ptxlift"))
         .args(args)

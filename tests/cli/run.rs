@@ -556,41 +556,16 @@ fn a_trace_is_the_interpreters() {
     }
 }
 
-/// How long a process has computed, in seconds.
-#[cfg(target_os = "linux")]
-fn computed(pid: u32) -> f64 {
-    const TICKS: f64 = 100.0;
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let behind_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = behind_name.split_whitespace().nth(11);
-    ticks.and_then(|t| t.parse::<f64>().ok()).unwrap_or(0.0) / TICKS
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_launch_says_where_it_was() {
-    use std::time::{Duration, Instant};
     let folder = Folder::new();
     let file = folder.file("kernels.ptx", KERNELS);
     for (engine, json) in [("jit", false), ("interp", true)] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ptxlift"));
-        command.args(["run", &file, "--kernel", "endless", "--timeout", "0"]);
-        command.args(["--engine", engine]);
-        command.args(json.then_some("--json"));
-        let child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        // Compiling takes far less.
-        let start = Instant::now();
-        while computed(child.id()) < 0.3 && start.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let pid = child.id().to_string();
-        let killed = Command::new("kill").args(["-INT", &pid]).status();
-        assert!(killed.is_ok_and(|status| status.success()));
-        let output = child.wait_with_output().expect("it ends");
+        let mut args = vec!["run", &file, "--kernel", "endless", "--timeout", "0"];
+        args.extend(["--engine", engine]);
+        args.extend(json.then_some("--json"));
+        let output = interrupted(&args);
         code(&output, 130);
         let text = stderr(&output);
         assert!(
@@ -604,5 +579,54 @@ fn an_interrupted_launch_says_where_it_was() {
                 serde_json::from_str(&stdout(&output)).expect("an object");
             assert_eq!(error["class"], "interrupted");
         }
+    }
+}
+
+/// `ptxlift run --trace ... | head -1` of a kernel that never ends.
+#[test]
+fn a_trace_that_nobody_reads_any_more_ends() {
+    let folder = Folder::new();
+    let file = folder.file("kernels.ptx", KERNELS);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ptxlift"))
+        .args([
+            "run",
+            &file,
+            "--kernel",
+            "endless",
+            "--timeout",
+            "0",
+            "--trace",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut first = [0; 1];
+    let read = child
+        .stdout
+        .as_mut()
+        .map(|pipe| pipe.read_exact(&mut first));
+    assert!(matches!(read, Some(Ok(()))));
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    code(&output, 0);
+    assert_eq!(stderr(&output), "");
+}
+
+/// Control characters in comments and names do not reach the terminal.
+#[test]
+fn what_is_quoted_of_a_text_does_not_act_on_the_terminal() {
+    let folder = Folder::new();
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"\x1b[31mk.cu\"\n\
+                .entry k() {\n.reg .b64 %d;\n.loc 1 2 3\nmov.b64 %d, 0;\nst.global.u32 [%d] /* \x1b[31m\x07 */, 5;\n}\n";
+    let file = folder.file("k.ptx", text);
+    for trace in [None, Some("--trace")] {
+        let args: Vec<&str> = ["run", &*file].into_iter().chain(trace).collect();
+        let output = ptxlift(&args);
+        code(&output, 3);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains("[%d] /* \u{fffd}[31m\u{fffd} */"), "{said}");
+        assert!(said.contains("\u{fffd}[31mk.cu"), "{said}");
+        assert!(!said.contains(['\x1b', '\x07']), "{said}");
     }
 }

@@ -1,7 +1,7 @@
 //! Addresses: `[register+offset]`, `[variable+offset]`, `variable[index]`, `[offset]`.
 
 use super::values::{is_name, unexpected};
-use super::{Named, Register, Resolver};
+use super::{Fit, Named, Register, Resolver};
 use crate::check::constant::{self, Constant};
 use crate::check::context::{DeclKind, Symbol};
 use crate::check::instruction::available;
@@ -11,6 +11,7 @@ use crate::ir::integer::{Op as IntegerOp, Part};
 use crate::ir::memory::{Address, AddressOf, Base, Space, Var};
 use crate::ir::{IntTy, Kind, Operand as Value, Pure, PureOp, Reg, RegClass};
 use crate::isa::form::{Arg, SlotName};
+use crate::isa::types::Ty;
 use crate::syntax::ast::{BinaryOp, Expr, Operand};
 use smallvec::smallvec;
 
@@ -276,21 +277,40 @@ impl Resolver<'_, '_> {
     /// The address of a variable plus a register.
     fn sum(&mut self, of: AddressOf, index: Reg) -> Reg {
         let class = self.address_class();
+        let base = self.context.fresh(class);
+        self.context
+            .emit_unguarded(Kind::AddressOf(AddressOf { dst: base, ..of }));
+        self.added(class, base, Value::Reg(index))
+    }
+
+    fn added(&mut self, class: RegClass, base: Reg, distance: Value) -> Reg {
         let ty = if class == RegClass::B32 {
             IntTy::U32
         } else {
             IntTy::U64
         };
-        let base = self.context.fresh(class);
-        self.context
-            .emit_unguarded(Kind::AddressOf(AddressOf { dst: base, ..of }));
         let dst = self.context.fresh(class);
         self.pure(
             PureOp::Integer(IntegerOp::Add { ty, sat: false }),
             dst,
-            &[Value::Reg(base), Value::Reg(index)],
+            &[Value::Reg(base), distance],
         );
         dst
+    }
+
+    /// A register of type `ty` plus an offset.
+    pub(super) fn register_plus(
+        &mut self,
+        register: &Expr<'_>,
+        rest: &Expr<'_>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let base = self.register(&Operand::Expr(register.clone()))?;
+        self.check_fit(register.span(), ty, &base, Fit::Exact)?;
+        let class = base.class();
+        let distance = Value::Imm(offset(rest)? as u64 & class.mask());
+        let sum = self.added(class, base.reg, distance);
+        Ok(Arg::Src(Value::Reg(sum), class))
     }
 
     /// `[...]`, or `variable[index]`.

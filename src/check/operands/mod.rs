@@ -159,6 +159,18 @@ fn element_index(suffix: &str) -> Option<u8> {
     }
 }
 
+/// `d` of `d|_`, which the assembler takes wherever one register is written.
+fn without_sink<'o, 's>(operand: &'o Operand<'s>) -> &'o Operand<'s> {
+    match operand {
+        Operand::Pair(first, second, _)
+            if matches!(**first, Operand::Expr(_)) && is_sink(second) =>
+        {
+            first
+        }
+        other => other,
+    }
+}
+
 fn is_sink(operand: &Operand<'_>) -> bool {
     matches!(operand, Operand::Expr(Expr::Name { name, suffix: None }) if name.text == "_")
 }
@@ -183,8 +195,8 @@ impl Resolver<'_, '_> {
             .type_of(param.ty, address)
             .map_err(|c| self.broken_row(operand, &c.message))?;
         match param.kind {
-            OperandKind::Dst => self.destination(operand, ty, exact(param.ty)),
-            OperandKind::WideDst => self.destination(operand, ty, Fit::Wider),
+            OperandKind::Dst => self.destination(without_sink(operand), ty, exact(param.ty)),
+            OperandKind::WideDst => self.destination(without_sink(operand), ty, Fit::Wider),
             OperandKind::Src => {
                 self.source(operand, ty, exact(param.ty), takes_functions(param.ty))
             }
@@ -206,15 +218,18 @@ impl Resolver<'_, '_> {
             }
             OperandKind::SinkDst => self.element_destination(operand, ty, exact(param.ty)),
             OperandKind::Pred => self.predicate(operand, false),
-            OperandKind::VideoDst => self.video_destination(operand, ty, exact(param.ty)),
+            OperandKind::VideoDst => {
+                self.video_destination(without_sink(operand), ty, exact(param.ty))
+            }
             OperandKind::VideoSrc => self.video_source(operand, ty, exact(param.ty)),
-            OperandKind::SimdDst | OperandKind::SimdSrc => self.simd(operand, ty, exact(param.ty)),
+            OperandKind::SimdDst => self.simd(without_sink(operand), ty, exact(param.ty)),
+            OperandKind::SimdSrc => self.simd(operand, ty, exact(param.ty)),
             OperandKind::Address => self.address(operand),
             OperandKind::HintAddress => self.hint_address(operand),
             OperandKind::UnreadAddress => self.unread_address(operand),
-            OperandKind::LoadDst => self.load_destination(operand, ty),
+            OperandKind::LoadDst => self.load_destination(without_sink(operand), ty),
             OperandKind::StoreSrc => self.store_source(operand, ty),
-            OperandKind::MovDst => self.mov_destination(operand, ty),
+            OperandKind::MovDst => self.mov_destination(without_sink(operand), ty),
             OperandKind::MovSrc => self.mov_source(operand, ty),
             OperandKind::AddressSrc => self.address_source(operand, ty),
         }
@@ -387,11 +402,6 @@ impl Resolver<'_, '_> {
     }
 
     fn destination(&mut self, operand: &Operand<'_>, ty: Ty, fit: Fit) -> Result<Arg, Diagnostic> {
-        // The assembler takes `d|_` wherever one register is written.
-        let operand = match operand {
-            Operand::Pair(first, second, _) if is_sink(second) => first,
-            other => other,
-        };
         let register = self.register(operand)?;
         self.check_fit(operand.span(), ty, &register, fit)?;
         Ok(register.destination())

@@ -179,7 +179,7 @@ impl Resolver<'_, '_> {
         let Named::Special(special, element) = self.name(*name, *suffix)? else {
             return Err(unexpected(operand));
         };
-        match self.read_special(operand.span(), special, element, ty, Fit::Exact)? {
+        match self.read_special(operand.span(), special, element, ty, Fit::Strict)? {
             Arg::Special(special) => {
                 let class = ty.class().unwrap_or(RegClass::B64);
                 let dst = self.context.fresh(class);
@@ -207,7 +207,7 @@ impl Resolver<'_, '_> {
         };
         let width_fits = ty.bits == special.bits
             || (fit == Fit::Wider && ty.bits < special.bits)
-            || (special.narrow && ty.bits >= 16 && ty.bits < special.bits);
+            || (fit == Fit::Exact && special.narrow && ty.bits >= 16 && ty.bits < special.bits);
         if !kind_fits || !width_fits {
             return Err(Diagnostic::error(
                 span,
@@ -314,7 +314,7 @@ impl Resolver<'_, '_> {
         Ok(self.address_value(place))
     }
 
-    /// A source of `cvta`: a register, a constant, or a variable of the space.
+    /// A source of `cvta`: a register, a constant, or a variable of the space, the first and last with an offset.
     pub(super) fn address_source(
         &mut self,
         operand: &Operand<'_>,
@@ -333,8 +333,15 @@ impl Resolver<'_, '_> {
             Expr::Binary {
                 op: BinaryOp::Add,
                 lhs,
-                ..
-            } => is_name(lhs),
+                rhs,
+            } if is_name(lhs) => {
+                if let (Expr::Name { name, suffix: None }, false) = (&**lhs, indexed)
+                    && let Some(Symbol::Reg { .. }) = self.context.lookup(name.text)
+                {
+                    return self.register_plus(lhs, rhs, ty);
+                }
+                true
+            }
             Expr::Name { name, suffix: None } => {
                 matches!(self.context.lookup(name.text), Some(Symbol::Var { .. }))
             }

@@ -58,6 +58,9 @@ pub(super) struct Args {
     set: settings::Set,
 }
 
+/// More rows than anybody reads.
+const MOST_COMBINATIONS: usize = 1000;
+
 fn parse_time(text: &str) -> Result<Duration, String> {
     numbers::time_limit(text).map(|TimeLimit(time)| time.unwrap_or_default())
 }
@@ -86,6 +89,15 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
                 vary.key
             )));
         }
+    }
+    let count = args
+        .vary
+        .iter()
+        .fold(1, |n: usize, vary| n.saturating_mul(vary.values.len()));
+    if count > MOST_COMBINATIONS {
+        return Err(Failure::Usage(format!(
+            "`--vary`: these are {count} combinations, more than {MOST_COMBINATIONS}"
+        )));
     }
     let configurations = vary::combinations(&args.vary, &args.engine.kinds());
     let engines: Vec<Engine> = configurations

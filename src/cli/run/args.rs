@@ -51,7 +51,12 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     pub(super) set: settings::Set,
     /// Make native code of edited Cranelift IR, and compare it with the interpreter
-    #[arg(long, value_name = "FILE", long_help = UNSAFE_CLIF)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        long_help = UNSAFE_CLIF,
+        conflicts_with_all = ["engine", "json", "out", "print", "repeat", "stats", "trace"]
+    )]
     pub(super) unsafe_clif: Option<PathBuf>,
     /// Also say what compiling and running took, stage by stage
     #[arg(long)]

@@ -243,16 +243,24 @@ impl Args {
     /// A launch whose instructions are shown.
     fn traced(&self, prepared: &Prepared, out: &mut Out) -> Result<Outcome, Failure> {
         let module = prepared.program().module().clone();
+        let cancel = interrupt::cancel()?;
         let mut shown = Ok(());
         let outcome = interrupt::cancellable(|| {
             prepared.run_traced(&mut |step: &Step<'_>| {
                 if shown.is_ok() {
                     shown = self.trace.show(module.ir(), step, self.json, out);
                 }
+                if out.is_lost() {
+                    cancel.cancel();
+                }
             })
         })?;
         shown?;
-        Ok(outcome)
+        match out.is_lost() {
+            // Nobody is left to be told more.
+            true => Err(Failure::Said(0)),
+            false => Ok(outcome),
+        }
     }
 
     /// A launch whose instructions are counted; `None` if it does not end well this time.

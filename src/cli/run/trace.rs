@@ -4,6 +4,7 @@ use super::super::error::Failure;
 use super::super::json::{self, SourceLine};
 use super::super::out::{Out, Style};
 use super::Seen;
+use crate::diag::clean;
 use crate::interp::Step;
 use crate::ir::{FuncId, Module, Reg};
 use serde::Serialize;
@@ -169,7 +170,7 @@ impl<'m> Line<'m> {
             depth: step.depth,
             function: name(step.function),
             line,
-            instruction: words.join(" "),
+            instruction: clean(&words.join(" ")),
             outcome: match seen {
                 _ if step.faulted => "fault",
                 Seen::Skipped => "skipped",
@@ -246,7 +247,7 @@ fn source_line(module: &Module, location: u32) -> Option<SourceLine> {
     let at = module.locations.get(location as usize)?;
     let file = module.files.iter().find(|f| f.index == at.file)?;
     Some(SourceLine {
-        file: file.name.clone(),
+        file: clean(&file.name),
         line: at.line,
     })
 }

@@ -226,3 +226,63 @@ fn dumps_show_the_ptx_beside_what_became_of_it() {
     assert!(show(Stage::Vcode).contains("ret"));
     assert!(show(Stage::Asm).contains("; 8: st.global.u32 [%d], %r"));
 }
+
+/// A function of so many loops and as many ways out, one value through all of them; and what it gives for 3 and 100.
+fn winding(loops: u32) -> (String, u32) {
+    let mut text =
+        ".func (.reg .b32 r) f(.reg .b32 x, .reg .b32 y) {\n.reg .pred %p; .reg .b32 %i;\n"
+            .to_string();
+    for i in 0..loops {
+        let _ = writeln!(
+            text,
+            "mov.u32 %i, 0; L{i}: mad.lo.u32 x, x, 5, {i}; div.u32 x, x, 3; add.u32 %i, %i, 1;\n\
+             setp.lt.u32 %p, %i, 2; @%p bra L{i}; setp.eq.u32 %p, y, {i}; @%p bra END;"
+        );
+    }
+    text += "add.u32 x, x, 7;\nEND: mov.u32 r, x; ret; }\n";
+    let turn = |x: u32, i: u32| x.wrapping_mul(5).wrapping_add(i) / 3;
+    let last = (0..=100u32).fold(3, |x, i| turn(turn(x, i), i));
+    (text, last)
+}
+
+#[test]
+fn long_chains_and_many_ways_to_one_end_compute_what_short_ones_do() {
+    for loops in [200, 2_000] {
+        let (text, expected) = winding(loops);
+        let code = compile(&parse(&text));
+        let mut result = [0; 4];
+        with_launch(64, |launch, scratch, _| {
+            code.call(
+                FuncId(0),
+                launch,
+                scratch,
+                &[3, 0, 0, 0, 100, 0, 0, 0],
+                &mut result,
+            )
+            .expect("a call that fits")
+            .expect("no fault");
+        });
+        assert_eq!(u32::from_le_bytes(result), expected);
+    }
+}
+
+#[test]
+fn large_functions_need_little_stack() {
+    const COUNT: u32 = 150_000;
+    let mut text =
+        ".func (.reg .b32 r) f(.reg .b32 x) {\n.reg .b32 %a; mov.u32 %a, x;\n".to_string();
+    for i in 0..COUNT {
+        let _ = writeln!(text, "mad.lo.u32 %a, %a, 3, {i};");
+    }
+    text += "mov.u32 r, %a; ret; }\n";
+    let code = compile(&parse(&text));
+    assert_eq!(code.absent(FuncId(0)), None);
+    let mut result = [0; 4];
+    with_launch(64, |launch, scratch, _| {
+        code.call(FuncId(0), launch, scratch, &[3, 0, 0, 0], &mut result)
+            .expect("a call that fits")
+            .expect("no fault");
+    });
+    let expected = (0..COUNT).fold(3u32, |a, i| a.wrapping_mul(3).wrapping_add(i));
+    assert_eq!(u32::from_le_bytes(result), expected);
+}

@@ -7,7 +7,7 @@ use crate::ir::{
     PureOp, Reg, RegClass, RegInfo, integer,
 };
 use crate::spmd::facts::SHALLOW;
-use crate::spmd::{Cfg, FunctionPlan, ModulePlan, Name, Names, Root, Ssa};
+use crate::spmd::{Cfg, Effort, FunctionPlan, ModulePlan, Name, Names, Root, Ssa};
 use smallvec::smallvec;
 
 mod regions;
@@ -216,7 +216,7 @@ fn nesting_counts_each_block_once_for_each_loop_around_it() {
     let own = plan.function(FuncId(0)).expect("a plan");
     // A holds A, B, C and the two branches behind C; B holds B, C and the first branch; C and D hold themselves.
     assert_eq!(own.cfg.nesting(1000), 5 + 3 + 1 + 1);
-    assert!(!own.tangled);
+    assert_eq!(own.effort, Effort::Full);
 }
 
 /// Where a value was made: at the start, at an instruction, or where values met.

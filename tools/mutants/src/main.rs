@@ -9,7 +9,6 @@ mod tests;
 mod tree;
 
 use clap::{Parser, Subcommand};
-use std::collections::HashSet;
 use std::path::PathBuf;
 use tree::Work;
 
@@ -38,6 +37,9 @@ enum Step {
         /// Mutants of cargo-mutants only
         #[arg(long)]
         listed_only: bool,
+        /// Only those that were not caught in the run of this folder, or that it did not have
+        #[arg(long)]
+        again: Option<PathBuf>,
     },
     /// Builds the tests of the copy and finds out which test reaches which mutant
     Cover,
@@ -46,7 +48,7 @@ enum Step {
         /// Only these, by number
         #[arg(long, value_delimiter = ',')]
         only: Vec<u32>,
-        /// Only those that were not caught in the run of this folder
+        /// Only those that were not caught in the run of this folder, or that it did not have
         #[arg(long)]
         again: Option<PathBuf>,
         /// Seconds of tests for a mutant; what has passed them all waits for a later run
@@ -68,9 +70,11 @@ fn main() -> anyhow::Result<()> {
             source,
             list,
             listed_only,
+            again,
         } => {
             let mutants = mutant::read_list(&list, &source)?;
-            tree::prepare(&source, &work, mutants, !listed_only)
+            let before = again.map(run::Before::read).transpose()?;
+            tree::prepare(&source, &work, mutants, !listed_only, before.as_ref())
         }
         Step::Cover => run::cover(&work, &tree::build(&work)?, arguments.jobs),
         Step::Run {
@@ -83,19 +87,8 @@ fn main() -> anyhow::Result<()> {
                 mutants.retain(|m| only.contains(&m.id));
             }
             if let Some(root) = again {
-                let before = Work { root };
-                let caught: HashSet<u32> = run::read_results(&before)?
-                    .iter()
-                    .filter(|r| matches!(r.verdict, run::Verdict::Caught | run::Verdict::TimedOut))
-                    .map(|r| r.id)
-                    .collect();
-                let before = before.read_mutants()?;
-                let wanted: HashSet<_> = before
-                    .iter()
-                    .filter(|m| !caught.contains(&m.id))
-                    .map(|m| m.key())
-                    .collect();
-                mutants.retain(|m| wanted.contains(&m.key()));
+                let before = run::Before::read(root)?;
+                mutants.retain(|m| before.leaves(m));
             }
             run::run(&work, &mutants, arguments.jobs, budget)
         }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -213,6 +214,34 @@ pub fn run(work: &Work, wanted: &[Mutant], threads: usize, budget: f64) -> anyho
 pub fn read_results(work: &Work) -> anyhow::Result<Vec<Result>> {
     let text = fs::read_to_string(work.results()).unwrap_or_default();
     text.lines().map(|l| Ok(serde_json::from_str(l)?)).collect()
+}
+
+/// Another run, whose results need not be had again.
+pub struct Before {
+    mutants: Vec<Mutant>,
+    caught: HashSet<u32>,
+}
+
+impl Before {
+    /// # Errors
+    /// The folder holds no run.
+    pub fn read(root: PathBuf) -> anyhow::Result<Self> {
+        let work = Work { root };
+        let caught = read_results(&work)?
+            .iter()
+            .filter(|r| matches!(r.verdict, Verdict::Caught | Verdict::TimedOut))
+            .map(|r| r.id)
+            .collect();
+        let mutants = work.read_mutants()?;
+        Ok(Before { mutants, caught })
+    }
+
+    /// Whether a mutant was not caught there, or is new.
+    pub fn leaves(&self, mutant: &Mutant) -> bool {
+        let same = self.mutants.iter().filter(|m| m.key() == mutant.key());
+        let mut same = same.peekable();
+        same.peek().is_none() || same.any(|m| !self.caught.contains(&m.id))
+    }
 }
 
 impl Plan<'_> {

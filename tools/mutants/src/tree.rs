@@ -3,6 +3,7 @@
 use crate::find::{self, Places};
 use crate::mutant::{Mutant, State};
 use crate::render::{self, Blame};
+use crate::run::Before;
 use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
@@ -76,7 +77,8 @@ struct File {
     written: String,
 }
 
-/// Copies the tree, writes the mutants into it, and takes out those that do not compile.
+/// Copies the tree, writes the mutants into it, and takes out those that do not compile. `before` has the results that are
+/// not wanted again.
 ///
 /// # Errors
 /// A file cannot be read or is no Rust; the compiler complains about something else than a mutant.
@@ -85,6 +87,7 @@ pub fn prepare(
     work: &Work,
     mut mutants: Vec<Mutant>,
     own: bool,
+    before: Option<&Before>,
 ) -> anyhow::Result<()> {
     let tree = work.tree();
     if tree.exists() {
@@ -110,6 +113,9 @@ pub fn prepare(
         if own {
             let own = render::own(path, &file.text, &file.places);
             file.mutants.extend(own);
+        }
+        if let Some(before) = before {
+            file.mutants.retain(|m| before.leaves(m));
         }
         for mutant in &mut file.mutants {
             mutant.id = id;

@@ -86,7 +86,7 @@ fn every_special_register_is_read() {
     assert!(missing.is_empty(), "without a test: {missing:?}");
 }
 
-/// Those that engines execute.
+/// Those that random programs may have, too.
 fn rows() -> impl Iterator<Item = &'static Form> {
     ptxlift::fuzzing::rows().iter().copied()
 }
@@ -117,7 +117,10 @@ fn counts_alone(form: &Form, name: SlotName) -> bool {
         | SlotName::Proxy
         | SlotName::Restriction
         | SlotName::Group
-        | SlotName::Aligned => true,
+        | SlotName::Aligned
+        | SlotName::Asynchronous
+        | SlotName::FromSpace
+        | SlotName::Reading => true,
         SlotName::Variant
         | SlotName::Saturate
         | SlotName::Relu
@@ -132,7 +135,13 @@ fn counts_alone(form: &Form, name: SlotName) -> bool {
         | SlotName::Scale
         | SlotName::To
         | SlotName::Sync
-        | SlotName::Operation => false,
+        | SlotName::Operation
+        | SlotName::NoComplete
+        | SlotName::Bulk
+        | SlotName::Step
+        | SlotName::Completion
+        | SlotName::Multicast
+        | SlotName::Masked => false,
         // The plain rows of `ld` and `st` have every vector of every type; the others load and store as they do.
         SlotName::Vector
         | SlotName::Type

@@ -332,11 +332,21 @@ impl Body<'_, '_> {
             OperandKind::Address => self.place(choice, false),
             OperandKind::HintAddress => self.place(choice, true),
             OperandKind::UnreadAddress => Some(("[0]".to_string(), Arg::Absent)),
+            OperandKind::AsyncAddress(_) | OperandKind::MbarrierAddress => self.place(choice, true),
+            OperandKind::Sink => Some(("_".to_string(), Arg::Dst(None, RegClass::B64))),
+            OperandKind::AsyncSrc => self.elements(choice, ty, false),
+            OperandKind::SizeOrPred => {
+                if self.choices.chance(50) {
+                    return self.predicate();
+                }
+                self.source(ty, Fit::Exact)
+            }
             OperandKind::LoadDst => self.elements(choice, ty, true),
             OperandKind::StoreSrc => self.elements(choice, ty, false),
             OperandKind::MovDst => self.mov_destination(choice, ty),
             OperandKind::MovSrc => self.mov_source(choice, ty, before),
             OperandKind::AddressSrc => self.address_source(choice, ty),
+            OperandKind::SharedSrc => self.source(ty, Fit::Exact),
         }
     }
 

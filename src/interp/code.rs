@@ -172,6 +172,9 @@ pub(super) struct Copy {
     pub bytes: Src,
     pub read: Option<Src>,
     pub ignore: Option<Src>,
+    pub skip: Option<[Src; 2]>,
+    pub byte_mask: Option<Src>,
+    pub multicast: Option<Src>,
     pub align: u32,
     pub reduce: Option<(AtomicOp, ir::IntTy)>,
     pub mbarrier: Option<Place>,
@@ -212,6 +215,28 @@ pub(super) enum Place {
     Frame(usize),
     /// A parameter, by an access that is wrong whenever it is executed.
     Wrong { kind: FaultKind, offset: u64 },
+}
+
+impl Place {
+    /// The place so many bytes behind this one.
+    pub fn behind(&self, bytes: u64) -> Place {
+        match *self {
+            Place::Window {
+                space,
+                base,
+                offset,
+            } => Place::Window {
+                space,
+                base,
+                offset: offset.wrapping_add(bytes),
+            },
+            Place::Frame(start) => Place::Frame(start + bytes as usize),
+            Place::Wrong { kind, offset } => Place::Wrong {
+                kind,
+                offset: offset.wrapping_add(bytes),
+            },
+        }
+    }
 }
 
 /// What an address counts from.
@@ -524,6 +549,9 @@ impl Decoder<'_> {
             bytes: word(copy.bytes),
             read: copy.read.map(word),
             ignore: copy.ignore.map(|p| src_of(p, RegClass::Pred.mask())),
+            skip: copy.skip.map(|bytes| bytes.map(word)),
+            byte_mask: copy.byte_mask.map(word),
+            multicast: copy.multicast.map(word),
             align: copy.align.max(1).into(),
             reduce: copy.reduce,
             mbarrier: (copy.mbarrier.as_ref())

@@ -68,6 +68,10 @@ impl<'a> Thread<'a> {
         copy: &Copy,
     ) -> Result<(), Box<Wrong>> {
         let value = |src: Src| self.value(frame, src);
+        // The CTA of rank 0 is the only one of its cluster.
+        if copy.multicast.is_some_and(|ctas| value(ctas) & 1 == 0) {
+            return Ok(());
+        }
         let bytes = value(copy.bytes) as u32;
         let ignored = copy.ignore.is_some_and(|p| value(p) != 0);
         let read = match copy.read {
@@ -84,8 +88,10 @@ impl<'a> Thread<'a> {
         if let Some(detail) = transfer.odd() {
             return Err(Wrong::new(FaultKind::Misaligned, detail));
         }
-        // Nothing may be reached where nothing is copied.
-        if bytes > 0 {
+        if copy.skip.is_some() || copy.byte_mask.is_some() {
+            self.copy_some(cta, frame, copy, bytes)?;
+        } else if bytes > 0 {
+            // Nothing may be reached where nothing is copied.
             let to = self.reach(cta, frame, &copy.to, transfer.access(true, bytes))?;
             let from = match read {
                 0 => to,
@@ -107,6 +113,47 @@ impl<'a> Thread<'a> {
         // SAFETY: `reach` has checked 8 bytes and their alignment, for writing.
         let done = unsafe { machine::sync::mbarrier(pointer, complete, [bytes.into(), 0]) };
         done.map(drop).map_err(undefined)
+    }
+
+    /// A copy of so many bytes without those that are left out, which need not even be there.
+    fn copy_some(
+        &self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        copy: &Copy,
+        bytes: u32,
+    ) -> Result<(), Box<Wrong>> {
+        let skip = copy.skip.map(|skip| skip.map(|src| self.value(frame, src)));
+        let [left, right] = skip.unwrap_or_default();
+        let mask = copy.byte_mask.map_or(0xffff, |src| self.value(frame, src));
+        let wanted = |at: u64| {
+            let end = u64::from(bytes).saturating_sub(right);
+            at >= left && at < end && mask >> (at % 16) & 1 == 1
+        };
+        let access = |write| Access {
+            write,
+            bytes: 1,
+            align: 1,
+        };
+        let aligned = Access {
+            bytes: 0,
+            align: copy.align,
+            ..access(false)
+        };
+        for place in [&copy.to, &copy.from] {
+            if let Err(wrong) = self.reach(cta, frame, place, aligned)
+                && wrong.kind == FaultKind::Misaligned
+            {
+                return Err(wrong);
+            }
+        }
+        for at in (0..u64::from(bytes)).filter(|at| wanted(*at)) {
+            let to = self.reach(cta, frame, &copy.to.behind(at), access(true))?;
+            let from = self.reach(cta, frame, &copy.from.behind(at), access(false))?;
+            // SAFETY: `reach` has checked the byte; whoever runs the launch keeps its memory alive.
+            unsafe { machine::memory::store(to, 1, machine::memory::load(from, 1)) };
+        }
+        Ok(())
     }
 
     /// Checks an access to memory.

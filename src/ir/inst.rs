@@ -210,9 +210,7 @@ impl Inst {
                 bases
                     .filter_map(|(_, addr)| address_reg(addr))
                     .for_each(&mut f);
-                let operands = [Some(c.bytes), c.read, c.ignore];
-                let operands = operands.into_iter().flatten();
-                operands.filter_map(|o| o.reg()).for_each(f);
+                c.operands().filter_map(|o| o.reg()).for_each(f);
             }
             Kind::Fence(_)
             | Kind::AddressOf(_)

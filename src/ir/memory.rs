@@ -22,6 +22,13 @@ pub enum Space {
     Param,
 }
 
+/// Where in an address of shared memory stands in which CTA of the cluster it lies: its rank, from this bit on, as on
+/// hardware. The bits below are the offset. `mapa` and `getctarank` put it there and read it, in addresses of 32 bits and,
+/// in the window of generic addresses, of 64. In a cluster of one CTA an address is the offset.
+pub const CLUSTER_SHIFT: u32 = 24;
+/// See [`CLUSTER_SHIFT`].
+pub const CLUSTER_BITS: u32 = 8;
+
 /// What an access is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Base {

@@ -422,6 +422,16 @@ impl Printer<'_> {
         if let Some(ignore) = copy.ignore {
             write!(f, ", ignore {}", self.operand(ignore))?;
         }
+        if let Some([left, right]) = copy.skip {
+            let (left, right) = (self.operand(left), self.operand(right));
+            write!(f, ", skip {left} and {right}")?;
+        }
+        if let Some(mask) = copy.byte_mask {
+            write!(f, ", mask {}", self.operand(mask))?;
+        }
+        if let Some(mask) = copy.multicast {
+            write!(f, ", multicast {}", self.operand(mask))?;
+        }
         if let Some(mbarrier) = &copy.mbarrier {
             write!(f, ", mbarrier {}", place(mbarrier))?;
         }

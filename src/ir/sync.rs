@@ -244,13 +244,18 @@ pub enum Fence {
     Sequential,
 }
 
+/// The bits of the state that an arrival gives which hold how many arrivals the phase waited for before it; the others
+/// are the engine's own. `mbarrier.pending_count` takes these.
+pub const MBARRIER_PENDING: u64 = 0xf_ffff;
+
 /// `mbarrier`: an object of 8 bytes that counts arrivals and bytes, phase after phase. Its bits are this crate's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mbarrier {
     /// The operation.
     pub op: MbarrierOp,
-    /// The state space of the address: shared or generic.
+    /// The state space of the address: shared or generic. Global where an asynchronous instruction names such a variable:
+    /// that is a fault.
     pub space: Space,
     /// The address.
     pub addr: Address,
@@ -269,7 +274,7 @@ pub enum MbarrierOp {
     Init,
     /// `mbarrier.inval`
     Invalidate,
-    /// `mbarrier.arrive`, `mbarrier.arrive_drop`, `cp.async.mbarrier.arrive`
+    /// `mbarrier.arrive`, `mbarrier.arrive_drop`, `cp.async.mbarrier.arrive.noinc`
     Arrive {
         /// Whether fewer arrivals are waited for from the next phase on.
         drop: bool,
@@ -280,9 +285,9 @@ pub enum MbarrierOp {
         /// `.noComplete`: an arrival that may not complete the phase.
         no_complete: bool,
     },
-    /// `mbarrier.expect_tx`
+    /// `mbarrier.expect_tx`; of no bytes, `cp.async.mbarrier.arrive`
     ExpectTx,
-    /// `mbarrier.complete_tx`
+    /// `mbarrier.complete_tx`, and what follows the store of `st.async` and the atomic of `red.async`
     CompleteTx,
     /// `mbarrier.test_wait`, `mbarrier.try_wait`
     Test {
@@ -293,8 +298,31 @@ pub enum MbarrierOp {
     },
 }
 
-/// Asynchronous copies and reductions, done at once: `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async`,
-/// `red.async`.
+impl MbarrierOp {
+    /// The class of what it gives, if it gives anything, and those of its sources.
+    pub fn signature(self) -> (Option<RegClass>, SmallVec<[RegClass; 2]>) {
+        const W: RegClass = RegClass::B32;
+        let (dst, srcs): (_, &[RegClass]) = match self {
+            MbarrierOp::Init | MbarrierOp::ExpectTx | MbarrierOp::CompleteTx => (None, &[W]),
+            MbarrierOp::Invalidate => (None, &[]),
+            MbarrierOp::Arrive {
+                expects, counted, ..
+            } => {
+                let srcs: &[RegClass] = match (expects, counted) {
+                    (false, false) => &[],
+                    (true, false) | (false, true) => &[W],
+                    (true, true) => &[W, W],
+                };
+                (Some(RegClass::B64), srcs)
+            }
+            MbarrierOp::Test { parity: true, .. } => (Some(RegClass::Pred), &[W]),
+            MbarrierOp::Test { parity: false, .. } => (Some(RegClass::Pred), &[RegClass::B64]),
+        };
+        (dst, SmallVec::from_slice(srcs))
+    }
+}
+
+/// Asynchronous copies and reductions, done at once: `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copy {
@@ -308,6 +336,13 @@ pub struct Copy {
     pub read: Option<Operand>,
     /// A predicate: where it is 1, nothing is read and all is zero.
     pub ignore: Option<Operand>,
+    /// Bytes at the beginning and at the end, 15 at most each, that are neither read nor written.
+    pub skip: Option<[Operand; 2]>,
+    /// 16 bits: byte i of every 16 is written where bit i is 1.
+    pub byte_mask: Option<Operand>,
+    /// 16 bits: bit i for CTA i of the cluster. Each writes at the same offset of its own shared memory, and completes on
+    /// the mbarrier there. All others do nothing.
+    pub multicast: Option<Operand>,
     /// What both addresses, and `bytes`, are a multiple of.
     pub align: u8,
     /// Reduces into the destination, elements of this type, instead of writing it.
@@ -333,5 +368,49 @@ pub fn as_meet(kind: &Kind) -> Option<&Meet> {
         | Kind::Copy(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => None,
+    }
+}
+
+impl Copy {
+    /// A plain copy of so many bytes.
+    pub(crate) fn new(
+        to: (Space, Address),
+        from: (Space, Address),
+        bytes: Operand,
+        align: u8,
+    ) -> Self {
+        Copy {
+            to,
+            from,
+            bytes,
+            read: None,
+            ignore: None,
+            skip: None,
+            byte_mask: None,
+            multicast: None,
+            align,
+            reduce: None,
+            mbarrier: None,
+        }
+    }
+
+    /// Whether all of the bytes are written, in the CTA of the thread: what native code can do.
+    pub fn is_whole(&self) -> bool {
+        self.skip.is_none() && self.byte_mask.is_none() && self.multicast.is_none()
+    }
+
+    /// Everything that it reads from registers, but for addresses.
+    pub fn operands(&self) -> impl Iterator<Item = Operand> + '_ {
+        let single = [
+            Some(self.bytes),
+            self.read,
+            self.ignore,
+            self.byte_mask,
+            self.multicast,
+        ];
+        single
+            .into_iter()
+            .flatten()
+            .chain(self.skip.into_iter().flatten())
     }
 }

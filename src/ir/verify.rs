@@ -2,7 +2,7 @@
 
 use super::control::{Call, Callee, ParamTy, Slot, Terminator};
 use super::memory::{Address, Base, Space, Var};
-use super::sync::{Atomic, AtomicOp};
+use super::sync::{Atomic, AtomicOp, Copy, Mbarrier};
 use super::{
     Block, Function, FunctionKind, Inst, Kind, Module, Operand, ParamKind, Reg, RegClass,
     RelocationTarget, StackVar, Variable,
@@ -348,16 +348,8 @@ impl Check<'_> {
                 Ok(())
             }
             Kind::Atomic(atomic) => self.atomic(atomic),
-            Kind::Mbarrier(mbarrier) => self.place(mbarrier.space, &mbarrier.addr),
-            Kind::Copy(copy) => {
-                for (space, address) in [Some(&copy.to), Some(&copy.from), copy.mbarrier.as_ref()]
-                    .into_iter()
-                    .flatten()
-                {
-                    self.place(*space, address)?;
-                }
-                Ok(())
-            }
+            Kind::Mbarrier(mbarrier) => self.mbarrier(mbarrier),
+            Kind::Copy(copy) => self.copy(copy),
             Kind::Fence(_) | Kind::Hint { .. } => Ok(()),
             Kind::Unsupported => require(!self.function.unsupported.is_empty(), || {
                 "an unsupported instruction that is not listed".to_string()
@@ -413,6 +405,44 @@ impl Check<'_> {
             self.element(Operand::Reg(dst), element)?;
         }
         self.place(atomic.space, &atomic.addr)
+    }
+
+    fn mbarrier(&self, mbarrier: &Mbarrier) -> Rule {
+        let (dst, srcs) = mbarrier.op.signature();
+        require(mbarrier.srcs.len() == srcs.len(), || {
+            format!("{} sources of {:?}", mbarrier.srcs.len(), mbarrier.op)
+        })?;
+        for (&src, &class) in mbarrier.srcs.iter().zip(&srcs) {
+            self.at_least(src, class)?;
+        }
+        match (mbarrier.dst, dst) {
+            (Some(reg), Some(class)) => self.exactly(reg, class)?,
+            (Some(_), None) => return Err(format!("a destination of {:?}", mbarrier.op)),
+            (None, _) => {}
+        }
+        self.place(mbarrier.space, &mbarrier.addr)
+    }
+
+    fn copy(&self, copy: &Copy) -> Rule {
+        for operand in copy.operands() {
+            let class = if Some(operand) == copy.ignore {
+                RegClass::Pred
+            } else if Some(operand) == copy.byte_mask || Some(operand) == copy.multicast {
+                RegClass::B16
+            } else {
+                RegClass::B32
+            };
+            self.at_least(operand, class)?;
+        }
+        require(matches!(copy.align, 4 | 8 | 16), || {
+            format!("a copy aligned to {}", copy.align)
+        })?;
+        self.place(copy.to.0, &copy.to.1)?;
+        self.place(copy.from.0, &copy.from.1)?;
+        match &copy.mbarrier {
+            Some((space, address)) => self.place(*space, address),
+            None => Ok(()),
+        }
     }
 
     fn place(&self, space: Space, address: &Address) -> Rule {

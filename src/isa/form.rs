@@ -121,6 +121,24 @@ pub enum SlotName {
     Proxy,
     /// What a fence is for: `.mbarrier_init`, `.sync_restrict::shared::cta`.
     Restriction,
+    /// `.noComplete`, `.noinc`
+    NoComplete,
+    /// The state space that a copy reads.
+    FromSpace,
+    /// `.async` behind `.reduce`.
+    Asynchronous,
+    /// `.bulk` or `.mbarrier` behind `.async`.
+    Bulk,
+    /// What is done with copies: `.commit_group`, `.wait_group`, `.prefetch`.
+    Step,
+    /// How the end of a copy is told: `.mbarrier::complete_tx::bytes`, `.bulk_group`
+    Completion,
+    /// `.multicast::cluster`
+    Multicast,
+    /// Which bytes are left out: `.cp_mask`, `.ignore_oob`
+    Masked,
+    /// `.read` of `wait_group`.
+    Reading,
 }
 
 impl SlotName {
@@ -162,6 +180,15 @@ impl SlotName {
             SlotName::Operation => "operation",
             SlotName::Proxy => "proxy",
             SlotName::Restriction => "restriction",
+            SlotName::NoComplete => "completion mode",
+            SlotName::FromSpace => "source state space",
+            SlotName::Asynchronous => "`.async`",
+            SlotName::Bulk => "kind of copy",
+            SlotName::Step => "step",
+            SlotName::Completion => "completion mechanism",
+            SlotName::Multicast => "multicast",
+            SlotName::Masked => "choice of bytes",
+            SlotName::Reading => "`.read`",
         }
     }
 
@@ -313,6 +340,8 @@ pub enum OperandKind {
     MaybePairSinkDst,
     /// A register that is written, or `_`.
     SinkDst,
+    /// `_`
+    Sink,
     /// A predicate register, `!p`, or a constant.
     Pred,
     /// A destination of a scalar video instruction: its part of the word.
@@ -329,16 +358,26 @@ pub enum OperandKind {
     HintAddress,
     /// `[...]` of any state space, where nothing is read or written.
     UnreadAddress,
+    /// `[...]` in the state space of this slot; registers of 32 bits hold addresses of any.
+    AsyncAddress(SlotName),
+    /// `[...]` in shared memory.
+    MbarrierAddress,
     /// What `ld` writes: a register (wider ones too), or a vector of as many as `.vN` says.
     LoadDst,
     /// What `st` reads, likewise.
     StoreSrc,
+    /// What `st.async` reads: registers of exactly the type, or constants; as many as `.vN` says.
+    AsyncSrc,
+    /// A register or constant of the type, or a predicate.
+    SizeOrPred,
     /// What `mov` writes.
     MovDst,
     /// What `mov` reads: anything.
     MovSrc,
     /// A register, constant or variable whose address is meant, as `cvta` takes it.
     AddressSrc,
+    /// The same, of shared memory.
+    SharedSrc,
 }
 
 /// An operand of a form.

@@ -51,4 +51,7 @@ pub const FORMS: &[&[Form]] = &[
     sync::fence::FORMS,
     sync::atomic::FORMS,
     sync::warp::FORMS,
+    sync::mbarrier::FORMS,
+    sync::copy::FORMS,
+    sync::cluster::FORMS,
 ];

@@ -221,9 +221,9 @@ pub const UNBUILT: &[Unbuilt] = &[
     unbuilt("cvt", CVT_FLOATS, FLOAT),
     unbuilt("atom", FLOATS, FLOAT),
     unbuilt("red", FLOATS, FLOAT),
-    unbuilt("red", &["async"], ASYNC),
     unbuilt("redux", &["f32"], FLOAT),
-    unbuilt("st", &["async"], ASYNC),
+    unbuilt("cp", &["tensor"], TENSOR),
+    unbuilt("cp", FLOATS, FLOAT),
     unbuilt("st", &["bulk"], MEMORY),
 ];
 

@@ -1,7 +1,7 @@
 //! Finds the form that a mnemonic and its modifiers mean.
 //!
 //! Each modifier goes into the first empty slot that knows its word; the first ones into the slots that belong to the
-//! mnemonic. Of the forms that fail, the one that got
+//! mnemonic. Types keep their order, and so do state spaces. Of the forms that fail, the one that got
 //! furthest says what is wrong.
 
 use super::form::{Choice, Complaint, Form, Need, Slot, SlotName};
@@ -172,6 +172,9 @@ fn attempt(form: &'static Form, modifiers: &[&str]) -> Attempt {
                 continue;
             }
             if slot.name.is_type() && earlier_type_is_empty(form, &choice, index) {
+                continue;
+            }
+            if slot.name == SlotName::FromSpace && !choice.has(SlotName::Space) {
                 continue;
             }
             choice.filled[index] = Some((word, at));

@@ -58,6 +58,7 @@ fn operand(choice: &Choice<'_>, param: &Param, n: u32) -> Arg {
     match param.kind {
         OperandKind::Dst | OperandKind::WideDst | OperandKind::SinkDst => dst(),
         OperandKind::UnreadAddress => Arg::Absent,
+        OperandKind::Sink => Arg::Dst(None, RegClass::B64),
         OperandKind::Src
         | OperandKind::WideSrc
         | OperandKind::ConvertSrc
@@ -65,6 +66,8 @@ fn operand(choice: &Choice<'_>, param: &Param, n: u32) -> Arg {
         | OperandKind::RegSrc
         | OperandKind::Count(_)
         | OperandKind::Fraction
+        | OperandKind::SizeOrPred
+        | OperandKind::SharedSrc
         | OperandKind::AddressSrc => src(),
         OperandKind::Literal(least, _) => Arg::Literal(least),
         OperandKind::AnyLiteral => Arg::Literal(0x96),
@@ -83,7 +86,10 @@ fn operand(choice: &Choice<'_>, param: &Param, n: u32) -> Arg {
             lanes: None,
             negated: false,
         },
-        OperandKind::Address | OperandKind::HintAddress => Arg::Address(
+        OperandKind::Address
+        | OperandKind::HintAddress
+        | OperandKind::AsyncAddress(_)
+        | OperandKind::MbarrierAddress => Arg::Address(
             Address {
                 base: Base::Reg(reg),
                 offset: 0,
@@ -91,9 +97,11 @@ fn operand(choice: &Choice<'_>, param: &Param, n: u32) -> Arg {
             None,
         ),
         OperandKind::LoadDst | OperandKind::MovDst if count > 1 => Arg::Vector(vec![dst(); count]),
-        OperandKind::StoreSrc | OperandKind::MovSrc if count > 1 => Arg::Vector(vec![src(); count]),
+        OperandKind::StoreSrc | OperandKind::AsyncSrc | OperandKind::MovSrc if count > 1 => {
+            Arg::Vector(vec![src(); count])
+        }
         OperandKind::LoadDst | OperandKind::MovDst => dst(),
-        OperandKind::StoreSrc | OperandKind::MovSrc => src(),
+        OperandKind::StoreSrc | OperandKind::AsyncSrc | OperandKind::MovSrc => src(),
     }
 }
 
@@ -287,7 +295,7 @@ fn what_is_not_built_is_told_from_what_does_not_exist() {
     assert_eq!(family("bar", &["sync"]), None);
     assert_eq!(family("add", &["rn", "f32"]), Some("floating point"));
     assert_eq!(family("cvt", &["rn", "f16", "f32"]), Some("floating point"));
-    assert_eq!(family("st", &["async", "b32"]), Some("asynchronous copies"));
+    assert_eq!(family("st", &["bulk"]), Some("memory"));
     assert_eq!(family("and", &["f32"]), None);
     assert_eq!(family("ld", &["global", "f16"]), None);
     assert!(matches!(
@@ -447,4 +455,53 @@ fn special_registers_are_found_with_their_numbers() {
     }
     assert_eq!(special::element(Special::Tid(0), 2), Some(Special::Tid(2)));
     assert_eq!(special::element(Special::Tid(0), 3), None);
+}
+
+/// What belongs to the mnemonic comes in its order, before all else; a part of it may be left out.
+#[test]
+fn parts_of_a_mnemonic_keep_their_order() {
+    let found = |mnemonic, modifiers: &[&str]| match select(mnemonic, modifiers) {
+        Ok(Selection::Forms(forms)) => forms.len(),
+        _ => 0,
+    };
+    assert_eq!(found("bar", &["red", "popc", "u32"]), 2);
+    assert_eq!(found("bar", &["cta", "red", "u32", "popc"]), 2);
+    assert_eq!(found("bar", &["red", "cta", "popc", "u32"]), 0);
+    assert_eq!(found("bar", &["popc", "red", "u32"]), 0);
+    assert_eq!(found("barrier", &["cta", "aligned", "sync"]), 1);
+    assert_eq!(found("barrier", &["sync", "cta"]), 0);
+    assert_eq!(found("mbarrier", &["arrive", "expect_tx", "b64"]), 1);
+    assert_eq!(found("mbarrier", &["expect_tx", "arrive", "b64"]), 0);
+    let Err(Refusal::Modifier {
+        index, expected, ..
+    }) = select("barrier", &["cluster", "sync"])
+    else {
+        panic!("accepted");
+    };
+    assert_eq!((index, &expected[..]), (1, &["arrive", "wait"][..]));
+    let Err(Refusal::Missing { slot, expected }) = select("barrier", &["cluster"]) else {
+        panic!("accepted");
+    };
+    assert_eq!(
+        (slot, &expected[..]),
+        (SlotName::Variant, &["arrive", "wait"][..])
+    );
+}
+
+/// The state space that is read stands behind the one that is written.
+#[test]
+fn state_spaces_keep_their_order() {
+    assert!(select("cp", &["async", "ca", "shared", "global"]).is_ok());
+    assert!(select("cp", &["async", "shared", "ca", "global"]).is_ok());
+    assert!(select("cp", &["async", "ca", "global", "shared"]).is_err());
+}
+
+#[test]
+fn forms_may_end() {
+    let Ok(Selection::Forms(found)) = select("vote", &["all", "pred"]) else {
+        panic!("refused");
+    };
+    let form = found[0].form;
+    assert!(form.is_gone((6, 4), 70) && form.is_gone((9, 0), 90));
+    assert!(!form.is_gone((6, 3), 70) && !form.is_gone((9, 0), 62));
 }

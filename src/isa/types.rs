@@ -41,6 +41,8 @@ impl Ty {
     pub const B32: Ty = Ty::new(TyKind::Bits, 32);
     /// `.b64`
     pub const B64: Ty = Ty::new(TyKind::Bits, 64);
+    /// `.u16`
+    pub const U16: Ty = Ty::new(TyKind::Unsigned, 16);
     /// `.u32`
     pub const U32: Ty = Ty::new(TyKind::Unsigned, 32);
     /// `.s32`

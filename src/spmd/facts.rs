@@ -97,7 +97,9 @@ pub fn refuse(function: &Function, suspends: bool) -> Option<Absent> {
     if !function.defined || function.blocks.is_empty() {
         return Some(Absent::Undefined);
     }
-    if suspends && function.kind == FunctionKind::Device {
+    let partial = |kind: &Kind| matches!(kind, Kind::Copy(copy) if !copy.is_whole());
+    let partial = (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| partial(&i.kind));
+    if partial || (suspends && function.kind == FunctionKind::Device) {
         return Some(Absent::Interpreted);
     }
     let instructions = function

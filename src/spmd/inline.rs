@@ -190,7 +190,14 @@ impl Placed<'_> {
                     self.address(address);
                 }
                 copy.bytes = self.operand(copy.bytes);
-                for operand in [&mut copy.read, &mut copy.ignore].into_iter().flatten() {
+                let single = [
+                    &mut copy.read,
+                    &mut copy.ignore,
+                    &mut copy.byte_mask,
+                    &mut copy.multicast,
+                ];
+                let single = single.into_iter().flatten();
+                for operand in single.chain(copy.skip.iter_mut().flatten()) {
                     *operand = self.operand(*operand);
                 }
             }

@@ -53,13 +53,27 @@ fn space_of(word: Option<&str>) -> Option<Space> {
 impl Resolver<'_, '_> {
     /// The state space that the instruction names; generic if it names none.
     fn space(&self) -> Space {
-        space_of(self.choice.word(SlotName::Space)).unwrap_or(Space::Generic)
+        self.space_of_slot(SlotName::Space)
+    }
+
+    /// The state space that stands in a slot; generic if none does.
+    pub(super) fn space_of_slot(&self, slot: SlotName) -> Space {
+        space_of(self.choice.word(slot)).unwrap_or(Space::Generic)
     }
 
     /// Whether a variable may lie where the instruction says. Generic addresses have windows of global, shared and
     /// local memory.
     pub(super) fn check_space(&self, span: Span, space: Space) -> Result<(), Diagnostic> {
-        let wanted = self.space();
+        self.check_space_in(span, space, self.space())
+    }
+
+    /// The same, where `wanted` is the space that the instruction says.
+    pub(super) fn check_space_in(
+        &self,
+        span: Span,
+        space: Space,
+        wanted: Space,
+    ) -> Result<(), Diagnostic> {
         let fits = match wanted {
             Space::Generic => matches!(space, Space::Global | Space::Shared | Space::Local),
             Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
@@ -315,6 +329,26 @@ impl Resolver<'_, '_> {
 
     /// `[...]`, or `variable[index]`.
     pub(super) fn address(&mut self, operand: &Operand<'_>) -> Result<Arg, Diagnostic> {
+        self.address_of_space(operand, self.space(), false)
+    }
+
+    /// `[...]` in a space; `narrow`: registers of 32 bits may hold global and generic addresses, too.
+    pub(super) fn address_in(
+        &mut self,
+        operand: &Operand<'_>,
+        space: Space,
+        narrow: bool,
+    ) -> Result<Arg, Diagnostic> {
+        self.refuse_index(operand)?;
+        self.address_of_space(operand, space, narrow)
+    }
+
+    fn address_of_space(
+        &mut self,
+        operand: &Operand<'_>,
+        space: Space,
+        narrow: bool,
+    ) -> Result<Arg, Diagnostic> {
         let Operand::Address(address) = operand else {
             return Err(
                 Diagnostic::error(operand.span(), "an address is expected here")
@@ -330,7 +364,7 @@ impl Resolver<'_, '_> {
         if let Some(suffix) = address.suffix
             && !(suffix.text == "unified"
                 && matches!(self.mnemonic(), "ld" | "ldu" | "atom")
-                && matches!(self.space(), Space::Generic | Space::Global))
+                && matches!(space, Space::Generic | Space::Global))
         {
             return Err(Diagnostic::error(
                 suffix.span,
@@ -341,7 +375,7 @@ impl Resolver<'_, '_> {
                 ),
             ));
         }
-        if self.space() == Space::Generic {
+        if space == Space::Generic {
             available(
                 &*self.context,
                 address.span,
@@ -352,7 +386,7 @@ impl Resolver<'_, '_> {
         }
         let (base, rest) = split(&address.base);
         if !is_name(base) {
-            return self.absolute(&address.base);
+            return self.absolute(&address.base, space);
         }
         let Expr::Name { name, suffix } = base else {
             return Err(unexpected(operand));
@@ -364,10 +398,10 @@ impl Resolver<'_, '_> {
                     format!("`{}` is no array", name.text),
                 ));
             }
-            return self.register_address(base.span(), &register, rest);
+            return self.register_address(base.span(), &register, rest, space, narrow);
         }
         let place = self.variable(&address.base, address.indexed)?;
-        self.check_space(base.span(), place.space)?;
+        self.check_space_in(base.span(), place.space, space)?;
         self.check_param(base.span(), place.var)?;
         let of = AddressOf {
             dst: Reg(u32::MAX),
@@ -389,15 +423,17 @@ impl Resolver<'_, '_> {
 
     /// `[...]`, without an index.
     pub(super) fn hint_address(&mut self, operand: &Operand<'_>) -> Result<Arg, Diagnostic> {
-        if let Operand::Address(address) = operand
-            && address.indexed
-        {
-            return Err(Diagnostic::error(
+        self.address_in(operand, self.space(), false)
+    }
+
+    fn refuse_index(&self, operand: &Operand<'_>) -> Result<(), Diagnostic> {
+        match operand {
+            Operand::Address(address) if address.indexed => Err(Diagnostic::error(
                 address.span,
                 format!("`{}` takes an address in brackets", self.mnemonic()),
-            ));
+            )),
+            _ => Ok(()),
         }
-        self.address(operand)
     }
 
     /// `[...]` where nothing is reached: any register, variable, function or constant.
@@ -430,9 +466,9 @@ impl Resolver<'_, '_> {
     }
 
     /// `[16]`: only local memory begins at a known address.
-    fn absolute(&mut self, expr: &Expr<'_>) -> Result<Arg, Diagnostic> {
+    fn absolute(&mut self, expr: &Expr<'_>, space: Space) -> Result<Arg, Diagnostic> {
         let offset = offset(expr)?;
-        if self.space() != Space::Local {
+        if space != Space::Local {
             return Err(Diagnostic::error(
                 expr.span(),
                 "a constant is an address in `.local` memory only",
@@ -452,11 +488,12 @@ impl Resolver<'_, '_> {
         span: Span,
         register: &Register,
         rest: Option<&Expr<'_>>,
+        space: Space,
+        narrow: bool,
     ) -> Result<Arg, Diagnostic> {
         self.check_index(span, register)?;
-        let space = self.space();
         let wide = matches!(space, Space::Generic | Space::Global);
-        if wide && register.ty.bits == 32 && self.context.address_bits() == 64 {
+        if wide && !narrow && register.ty.bits == 32 && self.context.address_bits() == 64 {
             return Err(Diagnostic::error(
                 span,
                 "a global or generic address is 64 bits wide in this module",

@@ -12,6 +12,7 @@ mod video;
 use super::context::{Context, DeclKind, DeclTy, Symbol};
 use super::instruction::available;
 use crate::diag::{Diagnostic, Span};
+use crate::ir::memory::Space;
 use crate::ir::{Kind, Operand as Value, Reg, RegClass};
 use crate::isa::form::{Arg, Choice, OperandKind, Param, TypeOf};
 use crate::isa::special::{self, SpecialName};
@@ -216,7 +217,10 @@ impl Resolver<'_, '_> {
             OperandKind::MaybePairSinkDst => {
                 self.maybe_pair_destination(operand, ty, exact(param.ty), true)
             }
-            OperandKind::SinkDst => self.element_destination(operand, ty, exact(param.ty)),
+            OperandKind::SinkDst if is_sink(operand) => {
+                self.element_destination(operand, ty, exact(param.ty))
+            }
+            OperandKind::SinkDst => self.destination(without_sink(operand), ty, exact(param.ty)),
             OperandKind::Pred => self.predicate(operand, false),
             OperandKind::VideoDst => {
                 self.video_destination(without_sink(operand), ty, exact(param.ty))
@@ -227,6 +231,15 @@ impl Resolver<'_, '_> {
             OperandKind::Address => self.address(operand),
             OperandKind::HintAddress => self.hint_address(operand),
             OperandKind::UnreadAddress => self.unread_address(operand),
+            OperandKind::AsyncAddress(slot) => {
+                let space = self.space_of_slot(slot);
+                self.address_in(operand, space, true)
+            }
+            OperandKind::MbarrierAddress => self.address_in(operand, Space::Shared, true),
+            OperandKind::Sink => self.sink(operand),
+            OperandKind::AsyncSrc => self.async_source(operand, ty),
+            OperandKind::SizeOrPred => self.size_or_predicate(operand, ty),
+            OperandKind::SharedSrc => self.shared_source(operand, ty),
             OperandKind::LoadDst => self.load_destination(without_sink(operand), ty),
             OperandKind::StoreSrc => self.store_source(operand, ty),
             OperandKind::MovDst => self.mov_destination(without_sink(operand), ty),

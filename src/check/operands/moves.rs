@@ -320,6 +320,25 @@ impl Resolver<'_, '_> {
         operand: &Operand<'_>,
         ty: Ty,
     ) -> Result<Arg, Diagnostic> {
+        self.address_source_in(operand, ty, None)
+    }
+
+    /// The same, of shared memory, in a register if it is none; or the address of a function, which nobody needs.
+    pub(super) fn shared_source(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let address = self.address_source_in(operand, ty, Some(Space::Shared))?;
+        Ok(self.held_address(&address))
+    }
+
+    fn address_source_in(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+        space: Option<Space>,
+    ) -> Result<Arg, Diagnostic> {
         let (expr, indexed) = match operand {
             Operand::Address(address) if address.indexed => (&address.base, true),
             Operand::Expr(expr) => (expr, false),
@@ -348,10 +367,13 @@ impl Resolver<'_, '_> {
             _ => false,
         };
         if !symbolic {
-            return self.source(operand, ty, Fit::Exact, false);
+            return self.source(operand, ty, Fit::Exact, space.is_some());
         }
         let place = self.variable(expr, indexed)?;
-        self.check_space(expr.span(), place.space)?;
+        match space {
+            Some(space) => self.check_space_in(expr.span(), place.space, space)?,
+            None => self.check_space(expr.span(), place.space)?,
+        }
         if let Var::Frame(_) = place.var {
             return Err(Diagnostic::error(
                 expr.span(),

@@ -3,6 +3,7 @@
 use super::{Fit, Named, Register, Resolver, is_sink};
 use crate::check::constant::{self, Constant};
 use crate::check::context::{DeclKind, Symbol};
+use crate::check::instruction::available;
 use crate::diag::{Diagnostic, Span};
 use crate::ir::{Operand as Value, Reg, RegClass};
 use crate::isa::form::Arg;
@@ -355,6 +356,39 @@ impl Resolver<'_, '_> {
             Some(_) | None => None,
         };
         Ok(Arg::Dsts(value, predicate))
+    }
+
+    /// `_`
+    pub(super) fn sink(&mut self, operand: &Operand<'_>) -> Result<Arg, Diagnostic> {
+        if is_sink(operand) {
+            return Ok(Arg::Dst(None, RegClass::B64));
+        }
+        Err(Diagnostic::error(
+            operand.span(),
+            format!("this `{}` gives nothing: write `_`", self.mnemonic()),
+        ))
+    }
+
+    /// A size, or a predicate register or `!p`.
+    pub(super) fn size_or_predicate(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let is_predicate = match operand {
+            Operand::Not(..) => true,
+            Operand::Expr(Expr::Name { name, suffix: None }) => matches!(
+                self.context.lookup(name.text),
+                Some(Symbol::Reg { ty, .. }) if ty.kind == DeclKind::Pred
+            ),
+            _ => false,
+        };
+        if is_predicate {
+            let what = "a predicate for the size";
+            available(&*self.context, operand.span(), what, (7, 5), 80)?;
+            return self.predicate(operand, false);
+        }
+        self.source(operand, ty, Fit::Strict, false)
     }
 
     /// A predicate register, `!p`, or a constant; with `functions` the address of one, too.

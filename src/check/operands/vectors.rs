@@ -163,6 +163,30 @@ impl Resolver<'_, '_> {
         }
     }
 
+    /// What `st.async` reads.
+    pub(super) fn async_source(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let span = operand.span();
+        if let Operand::Vector(elements, _) = operand {
+            self.check_length(span, elements.len())?;
+            let elements = elements
+                .iter()
+                .map(|e| self.source(e, ty, Fit::Exact, false))
+                .collect::<Result<_, _>>()?;
+            return Ok(Arg::Vector(elements));
+        }
+        if let Some((elements, decl)) = self.vector_register(operand)? {
+            return self.whole_vector(span, &elements, decl, ty, Fit::Exact, false);
+        }
+        if self.vector_length() > 1 {
+            return Err(self.no_vector(operand));
+        }
+        self.source(operand, ty, Fit::Exact, false)
+    }
+
     /// The type of an element when `ty` is made of `count` of them.
     pub(super) fn element_type(&self, span: Span, ty: Ty, count: usize) -> Result<Ty, Diagnostic> {
         if ty.kind != TyKind::Bits {

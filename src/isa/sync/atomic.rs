@@ -1,6 +1,6 @@
 //! Atomics and reductions. PTX ISA, `atom`, `red`.
 
-use super::{ADDRESS, SHARED_CLUSTER, SHARED_CTA, operands, place, unexpected};
+use super::{ADDRESS, SHARED_CLUSTER, operands, place, unexpected};
 use crate::ir::Kind;
 use crate::ir::memory::Order;
 use crate::ir::sync::{Atomic, AtomicOp};
@@ -42,7 +42,11 @@ const SCOPE: Slot = maybe(
 const GLOBAL: Slot = maybe(SlotName::Space, &[word("global")]);
 const SHARED: Slot = one(
     SlotName::Space,
-    &[word("shared").needs((1, 0), 12), SHARED_CTA, SHARED_CLUSTER],
+    &[
+        word("shared").needs((1, 0), 12),
+        word("shared::cta").needs((7, 8), 12),
+        SHARED_CLUSTER,
+    ],
 );
 const CACHE_HINT: Slot = one(
     SlotName::CacheHint,

@@ -1,8 +1,11 @@
-//! Threads that meet. PTX ISA, "Parallel Synchronization and Communication Instructions".
+//! Threads that meet. PTX ISA, "Parallel Synchronization and Communication Instructions", "Asynchronous Copy".
 
 pub(super) mod atomic;
 pub(super) mod barrier;
+pub(super) mod cluster;
+pub(super) mod copy;
 pub(super) mod fence;
+pub(super) mod mbarrier;
 pub(super) mod warp;
 
 use super::form::{

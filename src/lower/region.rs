@@ -13,6 +13,7 @@ use crate::spmd::regions::{Regions, Stop};
 use crate::spmd::{Name, Names};
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder, JumpTableData, Value};
+use rustc_hash::FxHashSet;
 use std::mem::offset_of;
 
 /// Bytes of a row of [`Record::values`].
@@ -181,7 +182,7 @@ impl<'a> Lower<'a, '_> {
             let value = self.b.ins().load(ty, trusted(), at, slot.offset as i32);
             self.set(name, value);
         }
-        let mut found = Vec::new();
+        let mut found = FxHashSet::default();
         for &name in &crossing.rebuilt {
             self.rebuild(name, &mut found);
         }
@@ -203,12 +204,11 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Computes a steady name anew, and first what it is made of.
-    fn rebuild(&mut self, name: Name, found: &mut Vec<Name>) {
+    fn rebuild(&mut self, name: Name, found: &mut FxHashSet<Name>) {
         let plan = self.plan;
-        if found.contains(&name) {
+        if !found.insert(name) {
             return;
         }
-        found.push(name);
         let Some(definition) = plan.steady.as_ref().and_then(|s| s.definition(name)) else {
             return;
         };

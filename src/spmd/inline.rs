@@ -4,7 +4,7 @@
 //! it. Each block is still known by the function that it comes from, each meeting by its site.
 
 use super::facts::Absent;
-use crate::ir::control::{Call, Callee, ParamTy, Slot, Terminator};
+use crate::ir::control::{Call, CallType, Callee, ParamTy, Slot, Terminator};
 use crate::ir::memory::{Address, Base, Load, Order, Space, Store, Var};
 use crate::ir::waits::Waits;
 use crate::ir::{
@@ -12,7 +12,7 @@ use crate::ir::{
     ParamKind, Pure, PureOp, Reg, RegClass, RegInfo, StackVar, convert,
 };
 use crate::spmd::register_class;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
 /// Most instructions of a body.
@@ -20,6 +20,22 @@ const MOST_INSTRUCTIONS: usize = 20_000;
 
 /// Most calls in each other.
 const DEEPEST: u32 = 16;
+
+/// Most registers of a body, and registers times blocks of a function that is put in it.
+const MOST_REGISTERS: usize = 100_000;
+const MOST_PAIRS: usize = 20_000_000;
+
+/// The types of functions in which threads may stop.
+pub type Stopping = FxHashSet<CallType>;
+
+/// The types of the functions of a module in which threads may stop.
+pub fn stopping(module: &Module, waits: &Waits) -> Stopping {
+    let functions = (0..).map(FuncId).zip(&module.functions);
+    functions
+        .filter(|(id, _)| waits.suspends(*id))
+        .map(|(_, function)| function.call_type())
+        .collect()
+}
 
 /// The body of a kernel.
 #[derive(Debug)]
@@ -40,11 +56,17 @@ impl Body {
     /// # Errors
     /// One of which only the interpreter can stop the threads: in recursive functions, in functions called by pointers, with local
     /// variables or passing aggregates, or in too much code.
-    pub fn new(module: &Module, waits: &Waits, kernel: FuncId) -> Result<Self, Absent> {
+    pub fn new(
+        module: &Module,
+        waits: &Waits,
+        stopping: &Stopping,
+        kernel: FuncId,
+    ) -> Result<Self, Absent> {
         let whole = &module.functions[kernel.index()];
         let mut maker = Maker {
             module,
             waits,
+            stopping,
             body: Body {
                 function: Function {
                     regs: Vec::new(),
@@ -66,6 +88,7 @@ impl Body {
 struct Maker<'m> {
     module: &'m Module,
     waits: &'m Waits,
+    stopping: &'m Stopping,
     body: Body,
     instructions: usize,
 }
@@ -238,7 +261,12 @@ impl<'m> Maker<'m> {
             .iter()
             .map(|b| b.insts.len() + 1)
             .sum::<usize>();
-        let too_much = self.instructions > MOST_INSTRUCTIONS || depth > DEEPEST;
+        let registers = self.body.function.regs.len() + function.regs.len();
+        let too_much = called
+            && (self.instructions > MOST_INSTRUCTIONS
+                || depth > DEEPEST
+                || registers > MOST_REGISTERS
+                || function.regs.len() * function.blocks.len() > MOST_PAIRS);
         if too_much || (called && !function.locals.is_empty()) || !function.unsupported.is_empty() {
             return Err(Absent::Interpreted);
         }
@@ -331,9 +359,7 @@ impl<'m> Maker<'m> {
     fn stops(&self, call: &Call) -> bool {
         match &call.callee {
             Callee::Direct(callee) => self.waits.suspends(*callee),
-            Callee::Indirect { ty, .. } => (0..)
-                .zip(&self.module.functions)
-                .any(|(i, f)| self.waits.suspends(FuncId(i)) && f.call_type() == *ty),
+            Callee::Indirect { ty, .. } => self.stopping.contains(ty),
         }
     }
 

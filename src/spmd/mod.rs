@@ -22,6 +22,7 @@ pub mod verify;
 pub use cfg::Cfg;
 pub use dump::dump;
 pub use facts::{Absent, Facts};
+pub use inline::Stopping;
 pub use names::{Name, Names, register_class};
 pub use provenance::{Provenance, Root};
 pub use regions::Regions;
@@ -38,6 +39,9 @@ use crate::machine::schedule::LANES;
 /// an instruction.
 const HANDED_ON_EACH: u64 = 16;
 const HANDED_ON: u64 = 2_000_000;
+
+/// Instructions that keeping values at the points of a kernel takes. More, and the interpreter does better.
+const KEPT: u64 = 200_000;
 
 /// What lives across a point at which a thread may stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,10 +142,12 @@ impl FunctionPlan {
     pub fn new(
         module: &Module,
         function: &Function,
-        waits: Option<(&Waits, FuncId)>,
+        waits: Option<(&Waits, &Stopping, FuncId)>,
     ) -> Result<Self, Absent> {
         let regions = waits
-            .map(|(waits, kernel)| inline::Body::new(module, waits, kernel).map(Regions::new))
+            .map(|(waits, stopping, kernel)| {
+                inline::Body::new(module, waits, stopping, kernel).map(Regions::new)
+            })
             .transpose()?;
         let function = regions.as_ref().map_or(function, |r| &r.function);
         let cfg = Cfg::new(function, regions.as_ref());
@@ -167,6 +173,11 @@ impl FunctionPlan {
                 }
             })
             .collect();
+        let weights =
+            (steady.iter()).flat_map(|s| crossings.iter().map(|c| s.weight(&c.rebuilt, &c.framed)));
+        if weights.sum::<u64>() > KEPT {
+            return Err(Absent::Interpreted);
+        }
         let frame_bytes = place(&mut crossings, &names);
         let runs = function
             .blocks
@@ -243,10 +254,11 @@ impl ModulePlan {
         let mut refused = Vec::new();
         let mut left = HANDED_ON;
         let waits = Waits::new(module);
+        let stopping = inline::stopping(module, &waits);
         for (i, function) in module.functions.iter().enumerate() {
             let id = FuncId(i as u32);
             let suspends = waits.suspends(id);
-            let own = suspends.then_some((&waits, id));
+            let own = suspends.then_some((&waits, &stopping, id));
             let plan = match facts::refuse(function, suspends) {
                 Some(absent) => Err(absent),
                 None => FunctionPlan::new(module, function, own).and_then(|plan| {

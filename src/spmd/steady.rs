@@ -11,6 +11,9 @@ use crate::ir::{Block, Function, Inst, Kind, Module};
 /// Most operations by which a value that differs between threads is found again, rather than kept.
 const MOST_STEPS: u32 = 4;
 
+/// Most operations in all: those that are the same for all threads are done once for all lanes that run, but at every point.
+const MOST_IN_ALL: u32 = 24;
+
 /// Where a steady name is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition {
@@ -20,7 +23,16 @@ pub struct Definition {
     pub inst: usize,
     /// Operations, those that are the same for all threads not counted.
     steps: u32,
+    /// Operations in all.
+    all: u32,
     /// Whether all threads have the same.
+    uniform: bool,
+}
+
+/// What it takes to find a value again, as in [`Definition`].
+struct Cost {
+    steps: u32,
+    all: u32,
     uniform: bool,
 }
 
@@ -53,18 +65,19 @@ impl Steady {
                     continue;
                 }
                 let found = steady.judge(module, function, names, provenance, block, inst);
-                steady.definitions[name.index()] = found.map(|(steps, uniform)| Definition {
+                steady.definitions[name.index()] = found.map(|cost| Definition {
                     block,
                     inst: i,
-                    steps,
-                    uniform,
+                    steps: cost.steps,
+                    all: cost.all,
+                    uniform: cost.uniform,
                 });
             }
         }
         steady
     }
 
-    /// Steps and uniformity of what an instruction defines, if that is steady.
+    /// What it takes to find what an instruction defines, if that is steady.
     fn judge(
         &self,
         module: &Module,
@@ -73,8 +86,8 @@ impl Steady {
         provenance: &Provenance,
         block: Block,
         inst: &Inst,
-    ) -> Option<(u32, bool)> {
-        let (mut steps, mut uniform) = (1, true);
+    ) -> Option<Cost> {
+        let (mut steps, mut all, mut uniform) = (1, 1, true);
         match &inst.kind {
             Kind::Pure(_) => {
                 let mut known = true;
@@ -85,6 +98,7 @@ impl Steady {
                     {
                         Some(d) => {
                             uniform &= d.uniform;
+                            all += d.all;
                             steps += if d.uniform { 0 } else { d.steps };
                         }
                         None => known = false,
@@ -113,7 +127,12 @@ impl Steady {
             | Kind::Hint { .. }
             | Kind::Unsupported => return None,
         }
-        (uniform || steps <= MOST_STEPS).then_some((steps, uniform))
+        let few = all <= MOST_IN_ALL && (uniform || steps <= MOST_STEPS);
+        few.then_some(Cost {
+            steps,
+            all,
+            uniform,
+        })
     }
 
     /// What of the names that live across a point is found again, and what has to be kept. A value that may not be defined
@@ -127,6 +146,12 @@ impl Steady {
                 Stop::Yields(b) => self.cfg.strictly_dominates(d.block, b),
             })
         })
+    }
+
+    /// About how many instructions keeping values at a point and finding them again takes.
+    pub fn weight(&self, rebuilt: &[Name], framed: &[Name]) -> u64 {
+        let found = rebuilt.iter().filter_map(|&n| self.definition(n));
+        2 * framed.len() as u64 + found.map(|d| u64::from(d.all)).sum::<u64>()
     }
 
     /// Where a name is defined, if it is steady.

@@ -88,7 +88,8 @@ fn random_kernel(numbers: &mut Numbers) -> Function {
 fn plan(module: &Module) -> Result<FunctionPlan, Absent> {
     let waits = Waits::new(module);
     let kernel = FuncId(0);
-    let own = Some((&waits, kernel));
+    let stopping = crate::spmd::inline::stopping(module, &waits);
+    let own = Some((&waits, &stopping, kernel));
     FunctionPlan::new(module, &module.functions[0], own)
 }
 

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 /// What is known and not built yet: nothing else may be a reason to skip a case.
 const LATER: &[&str] = &[
     "floating point",
-    "system calls",
     "textures",
     "tensor cores",
     "asynchronous copies",

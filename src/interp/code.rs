@@ -2,6 +2,7 @@
 //! as they are known before the launch.
 
 use crate::diag::Span;
+use crate::ir::System;
 use crate::ir::control::{Callee, Slot as IrSlot, Terminator};
 use crate::ir::memory::{Address, AddressOf, Base, Order, Space, Var};
 use crate::ir::sync::{AtomicOp, Fence, MbarrierOp};
@@ -10,7 +11,7 @@ use crate::ir::{
     self, Block, FuncId, Function, FunctionKind, Guard, Inst, Kind, Module, Operand, Param,
     ParamKind, PureOp, Reg, RegClass, Special,
 };
-use crate::machine::{Access, FaultKind, System, window};
+use crate::machine::{Access, FaultKind, window};
 use smallvec::SmallVec;
 
 /// A decoded function.

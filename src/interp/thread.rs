@@ -5,11 +5,12 @@
 use super::code::{Call, Code, Meet, Slot, Src, Target, What};
 use super::cta::Cta;
 use super::{Step, Trace, memory, special, sync};
+use crate::ir::System;
 use crate::ir::control::{CallType, Callee};
 use crate::ir::memory::Space;
 use crate::ir::{FuncId, Function, FunctionKind, Kind, Reg};
 use crate::machine::schedule::TURN;
-use crate::machine::{Buffer, Fault, FaultKind, Room, System, View, window};
+use crate::machine::{Buffer, Fault, FaultKind, Room, View, window};
 use crate::semantics;
 use smallvec::SmallVec;
 

@@ -40,6 +40,7 @@ mod module;
 mod print;
 mod special;
 pub mod sync;
+mod system;
 mod types;
 pub mod verify;
 pub mod video;
@@ -54,4 +55,5 @@ pub use module::{
     Variable,
 };
 pub use special::Special;
+pub use system::System;
 pub use types::{Block, FuncId, IntTy, Operand, Reg, RegClass, VarId};

@@ -5,7 +5,7 @@ use super::memory::{Address, Base, Space, Var};
 use super::sync::{Atomic, AtomicOp, Copy, Mbarrier};
 use super::{
     Block, Function, FunctionKind, Inst, Kind, Module, Operand, ParamKind, Reg, RegClass,
-    RelocationTarget, StackVar, Variable,
+    RelocationTarget, StackVar, System, Variable,
 };
 use std::fmt;
 
@@ -465,7 +465,8 @@ impl Check<'_> {
                 let callee = self.module.functions.get(id.index());
                 let callee = callee.ok_or_else(|| format!("{id}"))?;
                 require(
-                    callee.kind == FunctionKind::Device && callee.defined,
+                    callee.kind == FunctionKind::Device
+                        && (callee.defined || System::of(callee).is_some()),
                     || format!("call of `{}`", callee.name),
                 )?;
                 own = callee.call_type();

@@ -2,10 +2,11 @@
 
 use crate::diag::Span;
 use crate::ir::FuncId;
+use crate::ir::System;
 use crate::ir::control::CallType;
 use crate::ir::memory::Space;
 use crate::ir::sync::{AtomicOp, Copy, MbarrierOp};
-use crate::machine::{Access, FaultKind, System};
+use crate::machine::{Access, FaultKind};
 
 /// A place where something can go wrong.
 #[derive(Debug, Clone)]

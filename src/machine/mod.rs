@@ -35,6 +35,6 @@ pub use fault::{Fault, FaultKind, Nearest};
 pub use heap::Heap;
 pub use launch::{ALIGN, Buffer, Launch, Limits, Room, Scratch, Stop};
 pub(crate) use stack::with_stack;
-pub use system::{Host, Output, System};
+pub use system::{Host, Output};
 
 pub use memory::{Access, AddressMap, Region, View, window};

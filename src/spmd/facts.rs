@@ -2,9 +2,9 @@
 
 use super::FunctionPlan;
 use super::access::{Place, Reach};
+use crate::ir::System;
 use crate::ir::control::{CallType, Callee, Terminator};
 use crate::ir::{FuncId, Function, FunctionKind, Kind, Module, PureOp, bits};
-use crate::machine::System;
 use rustc_hash::FxHashMap;
 
 /// Why a function has no machine code.

@@ -341,12 +341,12 @@ fn what_is_undefined_is_a_diverged_barrier() {
 #[test]
 fn shuffled_schedules_give_the_same_to_those_that_meet() {
     let stops = |t: u32| {
-        let p = u64::from(t % 3 == 0);
+        let p = u64::from(t.is_multiple_of(3));
         vec![
             at(1, ALL, p),
             Stop::Yield,
             at(0, 0, 0),
-            at(1, ALL, u64::from(t % 5 == 0)),
+            at(1, ALL, u64::from(t.is_multiple_of(5))),
             at(0, 0, 0),
         ]
     };

@@ -94,7 +94,7 @@ proptest! {
     fn matches_compare_all_bits(a in row(), high in row_of(0..2u64), lanes in 1u32..) {
         let mut a = a;
         for (a, high) in a.iter_mut().zip(high) {
-            *a = *a % 3 | high << 63;
+            *a = (*a % 3) | (high << 63);
         }
         let any = masked(Op::MatchAny { class: RegClass::B64 }, lanes, a);
         let all = masked(Op::MatchAll { class: RegClass::B64 }, lanes, a);

@@ -630,3 +630,46 @@ fn what_is_quoted_of_a_text_does_not_act_on_the_terminal() {
         assert!(!said.contains(['\x1b', '\x07']), "{said}");
     }
 }
+
+const PRINTS: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .b8 text[4] = {37, 100, 10, 0};
+.entry prints()
+{
+    .local .u32 list;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    mov.u32 %r0, %tid.x;
+    st.local.u32 [list], %r0;
+    mov.u64 %rd0, text;
+    mov.u64 %rd1, list;
+    cvta.local.u64 %rd1, %rd1;
+    {
+        .param .b64 f;
+        .param .b64 a;
+        .param .b32 r;
+        st.param.b64 [f], %rd0;
+        st.param.b64 [a], %rd1;
+        call (r), vprintf, (f, a);
+        ld.param.b32 %r1, [r];
+    }
+    ret;
+}
+";
+
+#[test]
+fn what_kernels_print_is_shown() {
+    let folder = Folder::new();
+    let file = folder.file("prints.ptx", PRINTS);
+    let output = ptxlift(&["run", "--block", "3", &file]);
+    code(&output, 0);
+    let text = stdout(&output);
+    assert!(text.contains("\n0\n1\n2\n"), "{text}");
+    let output = ptxlift(&["run", "--json", "--block", "3", &file]);
+    code(&output, 0);
+    let text = stdout(&output);
+    assert!(text.contains(r#""printed":"0\n1\n2\n""#), "{text}");
+}

@@ -266,3 +266,40 @@ fn cases_on_standard_input() {
         stderr(&output)
     );
 }
+
+/// Each lane draws a ticket: which one depends on the schedule.
+const TICKETS: &str = "\
+//@ entry tickets
+//@ grid 1 1 1
+//@ block 64 1 1
+//@ arg out ptr u32[64] init all 0
+//@ expect out 00000000 00000001 00000002 00000003
+.version 8.0
+.target sm_80
+.address_size 64
+.global .u32 next;
+.entry tickets(.param .u64 out)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd0, [out];
+    mov.u32 %r0, %tid.x;
+    mad.wide.u32 %rd0, %r0, 4, %rd0;
+    bar.warp.sync 0xffffffff;
+    atom.global.add.u32 %r1, [next], 1;
+    st.global.u32 [%rd0], %r1;
+    ret;
+}
+";
+
+#[test]
+fn seeds_find_what_depends_on_the_schedule() {
+    let folder = Folder::new();
+    let file = folder.file("tickets.ptx", TICKETS);
+    let output = ptxlift(&["test", "--engine", "interp", "--threads", "1", &file]);
+    code(&output, 0);
+    let output = ptxlift(&["test", "--engine", "interp", "--seeds", "5", &file]);
+    code(&output, 1);
+    let text = stdout(&output);
+    assert!(text.contains(", with seed "), "{text}");
+}

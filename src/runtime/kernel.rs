@@ -67,6 +67,12 @@ impl Kernel {
         self.ir().params.iter().map(Parameter::new).collect()
     }
 
+    /// Whether what it leaves may depend on the order in which several workers run its blocks, which is not fixed.
+    pub(crate) fn depends_on_workers(&self) -> bool {
+        let program = self.instance.program();
+        program.engine().pool().threads() > 1 && program.facts(self.id).meets
+    }
+
     /// The instance that it belongs to.
     pub fn instance(&self) -> &Instance {
         &self.instance

@@ -3,7 +3,7 @@
 use super::decls;
 use super::module::Checker;
 use crate::diag::Diagnostic;
-use crate::ir::{FuncId, ThreadLimits};
+use crate::ir::{FuncId, ThreadLimits, Unsupported};
 use crate::syntax::ast::{self, Directive, Name};
 
 /// The most registers that a function can be asked to preserve.
@@ -92,6 +92,13 @@ pub(super) fn of_function(
             }
             "reqnctapercluster" | "maxclusterrank" => {
                 at_most(checker, directive, u32::MAX.into());
+                if name.text == "reqnctapercluster" && !is_one(directive) {
+                    checker.functions[id.index()].unsupported.push(Unsupported {
+                        span: name.span,
+                        what: "a cluster of several blocks".to_string(),
+                        family: "clusters",
+                    });
+                }
             }
             _ => {}
         }
@@ -137,6 +144,12 @@ pub(super) fn of_function(
     }
     checker.functions[id.index()].threads = threads;
     noreturn
+}
+
+/// Whether all numbers of a directive are 1.
+fn is_one(directive: &Directive<'_>) -> bool {
+    let mut values = directive.values.iter();
+    values.all(|value| matches!(decls::integer(value), Ok(1)))
 }
 
 fn at_most(checker: &mut Checker<'_>, directive: &Directive<'_>, most: u64) {

@@ -433,7 +433,7 @@ fn build<'s>(checker: &mut Checker<'s>, id: FuncId, body: &ast::Body<'s>) {
     function.locals = built.locals;
     function.frame = built.frame;
     function.blocks = built.blocks;
-    function.unsupported = built.unsupported;
+    function.unsupported.extend(built.unsupported);
 }
 
 /// Declares parameters in the body's scope. Gives how the body reaches each.

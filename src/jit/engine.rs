@@ -110,8 +110,8 @@ pub(super) enum Trouble {
 fn trouble(error: CodegenError) -> Trouble {
     match error {
         CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Trouble::Limit,
-        CodegenError::Verifier(_)
-        | CodegenError::Unsupported(_)
+        CodegenError::Verifier(errors) => Trouble::Bug(errors.to_string()),
+        CodegenError::Unsupported(_)
         | CodegenError::Regalloc(_)
         | CodegenError::RegisterMappingError(_) => Trouble::Bug(error.to_string()),
     }
@@ -176,6 +176,8 @@ impl Compiler {
             allocator = suited(&self.context.func, self.opt_level);
             if allocator == Allocator::Backtracking {
                 loosen(&mut self.context.func);
+                // The verifier, if it is on, asks before Cranelift looks again.
+                self.context.flowgraph();
             }
             self.emit(allocator)?;
         }

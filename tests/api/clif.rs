@@ -45,7 +45,7 @@ fn what_cannot_stand_for_it_is_refused() {
         (clif.replace("isub", "minus"), Some("isub"), "minus"),
         (clif.replace("isub.i32", "isub.i64"), Some("isub"), "v1"),
         (
-            clif.replace("u0:3(", "%nobody("),
+            clif.replace("u0:4(", "%nobody("),
             Some("function"),
             "%nobody",
         ),

@@ -127,14 +127,14 @@ fn instructions_know_their_place_in_the_source() {
 #[test]
 fn all_that_is_unsupported_is_listed_and_the_rest_stays_usable() {
     let module = accepted(
-        ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+        ".extern .func (.param .b32 r) puts(.param .b64 a, .param .b64 b);
          .entry good() { ret; }
          .entry bad() {
              .reg .f32 f;
              .param .b64 a;
              .param .b32 r;
              add.f32 f, f, f;
-             call (r), vprintf, (a, a);
+             call (r), puts, (a, a);
              wgmma.fence.sync.aligned;
              ret;
          }",
@@ -151,6 +151,18 @@ fn all_that_is_unsupported_is_listed_and_the_rest_stays_usable() {
         (12, "tensor cores"),
     ];
     assert_eq!(lacking, expected);
+}
+
+#[test]
+fn kernels_of_clusters_of_several_blocks_are_not_run_as_if_their_blocks_were_alone() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
+         .entry two() .reqnctapercluster 1, 2, 1 { ret; }\n\
+         .entry one() .reqnctapercluster 1, 1, 1 { ret; }\n";
+    let module = Module::parse(text).expect("ok");
+    let lacking: Vec<Vec<&str>> = (module.kernels())
+        .map(|kernel| kernel.unsupported().map(|u| u.family).collect())
+        .collect();
+    assert_eq!(lacking, [vec!["clusters"], vec![]]);
 }
 
 #[test]

@@ -58,8 +58,8 @@ fn what_was_not_edited_does_the_same() {
 fn names_of_the_module_stand_for_numbers() {
     let folder = Folder::new();
     let files = edited(&folder, |clif| {
-        let clif = replace(clif, "function u0:6(", "function %k(");
-        replace(&clif, "colocated u0:3 ", "colocated %less ")
+        let clif = replace(clif, "function u0:7(", "function %k(");
+        replace(&clif, "colocated u0:4 ", "colocated %less ")
     });
     let output = run(&files);
     code(&output, 0);
@@ -106,27 +106,32 @@ fn mistakes_are_told_with_their_lines() {
         ("isub.i32", "isubb.i32", "isubb.i32", "isubb"),
         ("isub.i32 ", "isub.i64 ", "isub.i64 ", "v1"),
         (
-            "function u0:3(i64, i32) -> i32, i32 ",
-            "function u0:3(i64, i64) -> i32, i32 ",
-            "function u0:3",
+            "function u0:4(i64, i32) -> i32, i32 ",
+            "function u0:4(i64, i64) -> i32, i32 ",
+            "function u0:4",
             "has the signature",
         ),
-        ("function u0:3(", "function u0:9(", "function u0:9", "u0:9"),
         (
-            "function u0:3(",
+            "function u0:4(",
+            "function u0:10(",
+            "function u0:10",
+            "u0:10",
+        ),
+        (
+            "function u0:4(",
             "function %more(",
             "function %more",
             "%more",
         ),
         (
-            "colocated u0:3 ",
             "colocated u0:4 ",
-            "colocated u0:4 ",
-            "u0:4",
+            "colocated u0:5 ",
+            "colocated u0:5 ",
+            "u0:5",
         ),
-        ("colocated u0:3 ", "u0:3 ", "= u0:3 ", "colocated"),
+        ("colocated u0:4 ", "u0:4 ", "= u0:4 ", "colocated"),
         (
-            "colocated u0:3 ",
+            "colocated u0:4 ",
             "colocated %sin ",
             "colocated %sin ",
             "%sin",
@@ -141,7 +146,7 @@ fn mistakes_are_told_with_their_lines() {
         assert!(text.contains(&place), "{from}: {place} in {text}");
         assert!(text.contains(word), "{from}: {word} in {text}");
     }
-    let head = "function u0:3(i64, i32) -> i32, i32 system_v {\n";
+    let head = "function u0:4(i64, i32) -> i32, i32 system_v {\n";
     for (body, place, word) in [
         ("}\n", "k.clif:1: ", "has no block"),
         (

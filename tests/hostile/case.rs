@@ -64,7 +64,7 @@ impl Case {
             native_only: false,
             expect: Expect::Fine,
             seconds: 1.0,
-            megabytes: 64,
+            megabytes: 96,
         }
     }
 
@@ -142,7 +142,7 @@ impl Case {
         self.change(|launch| launch.buffer = Some(elements))
     }
 
-    /// What it may take, where that is more than a second and 64 MiB.
+    /// What it may take, where that is more than a second and 96 MiB.
     pub fn within(mut self, seconds: f64, megabytes: u64) -> Self {
         self.seconds = seconds;
         self.megabytes = megabytes;

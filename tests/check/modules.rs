@@ -127,14 +127,14 @@ fn instructions_know_their_place_in_the_source() {
 #[test]
 fn all_that_is_unsupported_is_listed_and_the_rest_stays_usable() {
     let module = accepted(
-        ".extern .func (.param .b32 r) puts(.param .b64 a, .param .b64 b);
+        ".extern .func (.param .b32 r) __cuda_syscall_x(.param .b64 a, .param .b64 b);
          .entry good() { ret; }
          .entry bad() {
              .reg .f32 f;
              .param .b64 a;
              .param .b32 r;
              add.f32 f, f, f;
-             call (r), puts, (a, a);
+             call (r), __cuda_syscall_x, (a, a);
              wgmma.fence.sync.aligned;
              ret;
          }",

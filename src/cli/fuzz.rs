@@ -233,6 +233,12 @@ fn report(args: &Args, campaign: &Campaign, totals: &Totals, files: &[PathBuf], 
         totals.steps,
         rate(totals)
     ));
+    if campaign.options.native {
+        out.text(format_args!(
+            "native code left {} launches to the interpreter\n",
+            totals.left
+        ));
+    }
     let faults: Vec<String> = totals
         .faults
         .iter()
@@ -291,6 +297,7 @@ fn to_json(campaign: &Campaign, totals: &Totals, files: &[PathBuf]) -> serde_jso
         "seed": campaign.seed,
         "programs": totals.programs,
         "launches": totals.launches,
+        "left_to_interpreter": totals.left,
         "executed": totals.steps,
         "seconds": totals.elapsed.as_secs_f64(),
         "faults": totals.faults,

@@ -2,10 +2,12 @@
 
 use super::choices::Choices;
 use super::generate::ModuleInfo;
+use super::meetings::{self, Decided, Flow, Meeting};
 use super::operands::{Made, Register};
 use super::places::{REGION, Region, Way};
 use super::program::{Instruction, Statement};
 use super::rows::{self, rows};
+use crate::isa::form::SlotName;
 use crate::isa::types::{Ty, TyKind};
 
 /// Attempts to fill a row's slots and operands before another row is chosen.
@@ -27,6 +29,15 @@ pub(super) struct Body<'g, 'b> {
     pub names: usize,
     /// Labels that may be jumped to from anywhere, as long as there is fuel.
     pub targets: Vec<String>,
+    /// Who comes to where code is generated, and to the labels.
+    pub flow: Flow,
+    pub base: Flow,
+    pub decided: Decided,
+    /// Whether the next barriers are not `.aligned`, and have a number of threads.
+    pub never_aligned: bool,
+    pub needs_count: bool,
+    /// Functions before this one may be called.
+    pub callable: usize,
     /// Combinations of words and operands that the rows' own rules refused.
     pub refused: u64,
     /// Rows that do not fit their build functions.
@@ -69,7 +80,7 @@ impl Body<'_, '_> {
     }
 
     /// `@%p1 `, `@!%p1 ` or, mostly, nothing.
-    fn guard(&mut self, percent: usize) -> String {
+    pub(super) fn guard(&mut self, percent: usize) -> String {
         if !self.choices.chance(percent) {
             return String::new();
         }
@@ -102,7 +113,10 @@ impl Body<'_, '_> {
         }
         for _ in 0..ATTEMPTS {
             let before = self.out.len();
-            if self.attempt(row) {
+            let decided = self.decided.clone();
+            let made = self.decide(form) && self.attempt(row);
+            self.decided = decided;
+            if made {
                 return true;
             }
             self.out.truncate(before);
@@ -116,7 +130,13 @@ impl Body<'_, '_> {
             self.refused += 1;
             return false;
         };
+        if (!self.module.polls && meetings::polls(&choice))
+            || (self.never_aligned && choice.has(SlotName::Aligned))
+        {
+            return false;
+        }
         let (least, most) = form.operand_count();
+        let least = self.least_operands(form, least);
         let count = self.choices.between(least, most);
         let mut made: Vec<Made> = Vec::new();
         for param in &form.operands[..count] {
@@ -141,7 +161,10 @@ impl Body<'_, '_> {
         let Some((words, row)) = rows::written(self.choices, &choice, count) else {
             return false;
         };
-        let guard = self.guard(15);
+        let guard = match self.decided.guard.take() {
+            Some(guard) => guard,
+            None => self.guard(15),
+        };
         let head = [&[form.mnemonic], &words[..]].concat().join(".");
         let operands = made.into_iter().map(|(text, _)| text).collect();
         self.out.push(Statement::Instruction(Instruction {
@@ -176,6 +199,7 @@ impl Body<'_, '_> {
             30..=31 => self.jump_by_table(),
             32..=36 => self.call(),
             37 => self.way_out(),
+            38..=53 if self.module.meeting != Meeting::Never => self.meeting(depth),
             _ => self.any_row(),
         }
     }
@@ -235,6 +259,9 @@ impl Body<'_, '_> {
 
     /// `if`, perhaps with `else`.
     fn branch(&mut self, depth: usize) {
+        if self.follows() {
+            return self.known_branch(depth);
+        }
         let Some(p) = self.any_register(Ty::PRED) else {
             return;
         };
@@ -314,25 +341,31 @@ impl Body<'_, '_> {
 
     /// To any of the labels that stand open, forwards or backwards, into loops and out of them.
     fn jump(&mut self) {
-        if self.targets.is_empty() {
+        if self.targets.is_empty() || !self.at_base() {
             return;
         }
-        let Some(p) = self.any_register(Ty::PRED) else {
+        let Some(mut p) = self.any_register(Ty::PRED) else {
             return;
         };
         self.spend();
+        if self.follows() && self.common_predicate() {
+            p = "%pf".to_string();
+        }
         let label = self.choices.pick(&self.targets).clone();
         let not = if self.choices.chance(50) { "!" } else { "" };
         self.emit_guarded(&format!("@{not}{p} "), "bra", &[&label]);
     }
 
     fn jump_by_table(&mut self) {
-        if self.targets.is_empty() || !self.module.target.has((6, 0), 30) {
+        if self.targets.is_empty() || !self.at_base() || !self.module.target.has((6, 0), 30) {
             return;
         }
-        let Some(index) = self.any_register(Ty::B32) else {
+        let Some(mut index) = self.any_register(Ty::B32) else {
             return;
         };
+        if self.follows() {
+            index = "%fuel".to_string();
+        }
         self.spend();
         let count = self.choices.between(1, 5);
         let labels: Vec<String> = (0..count)
@@ -347,7 +380,7 @@ impl Body<'_, '_> {
         if !past {
             self.emit("min.u32", &["%t0", "%t0", &(count - 1).to_string()]);
         }
-        let guard = self.guard(20);
+        let guard = self.guard(if self.follows() { 0 } else { 20 });
         let uniform = if self.choices.chance(10) { ".uni" } else { "" };
         self.emit_guarded(&guard, &format!("brx.idx{uniform}"), &["%t0", &table]);
     }
@@ -360,6 +393,8 @@ impl Body<'_, '_> {
         let not = if self.choices.chance(50) { "!" } else { "" };
         let way = match self.choices.below(6) {
             0..=2 if self.wild > 0 => *self.choices.pick(&["trap", "brkpt"]),
+            // Others would wait for who returns.
+            0..=3 if self.follows() && !self.kernel => "exit",
             3 => "ret.uni",
             0..=2 => "ret",
             _ => "exit",

@@ -28,12 +28,18 @@ impl Body<'_, '_> {
         if module.functions.is_empty() {
             return;
         }
-        let target = self.choices.pick(&module.functions);
+        let callable: Vec<_> = (module.functions.iter().take(self.callable))
+            .filter(|f| !self.follows() || self.flow.cta || !f.cta)
+            .collect();
+        if callable.is_empty() {
+            return;
+        }
+        let target = *self.choices.pick(&callable);
         let indirect = module
             .tables
             .iter()
             .find(|(_, shape, _)| *shape == target.shape)
-            .filter(|_| self.choices.chance(40));
+            .filter(|_| !self.follows() && self.choices.chance(40));
         let shape = &module.shapes[target.shape];
         let skip = self.name("L");
         self.emit("sub.s32", &["%fuel", "%fuel", "1"]);
@@ -72,14 +78,20 @@ impl Body<'_, '_> {
     fn pass(&mut self, shape: &Shape, passed: &mut Passed) {
         let address = self.module.target.address_bits;
         let base = self.base();
+        let mask = self.follows().then_some(Type::Bits(32));
         for (n, ty) in [Type::Bits(32), Type::Bits(address)]
             .iter()
+            .chain(&mask)
             .chain(&shape.params)
             .enumerate()
         {
             let given = match n {
                 0 => Some("%t2".to_string()),
                 1 => Some(base.clone()),
+                2 if self.follows() => Some(match &self.flow.mask {
+                    Some(mask) => mask.clone(),
+                    None => "0".to_string(),
+                }),
                 _ => None,
             };
             let argument = self.argument(shape, *ty, given);
@@ -93,7 +105,10 @@ impl Body<'_, '_> {
 
     /// A generic address of a region for the callee.
     fn base(&mut self) -> String {
-        let mut list = vec!["%a2", "%a3", "%a5"];
+        let mut list = vec!["%a2", "%a5"];
+        if self.kernel || !self.module.plain {
+            list.push("%a3");
+        }
         list.push(if self.kernel { "%a7" } else { "%a6" });
         (*self.choices.pick(&list)).to_string()
     }
@@ -209,7 +224,10 @@ impl Body<'_, '_> {
             Type::Bytes(count) => format!("{space} .align 16 .b8 _[{count}]"),
         };
         let address = Type::Bits(module.target.address_bits);
-        let hidden = [Type::Bits(32), address];
+        let mut hidden = vec![Type::Bits(32), address];
+        if self.follows() {
+            hidden.push(Type::Bits(32));
+        }
         let params: Vec<String> = hidden.iter().chain(&shape.params).map(one).collect();
         let returns: Vec<String> = shape.returns.iter().map(one).collect();
         let returns = match &returns[..] {

@@ -64,6 +64,8 @@ pub struct Totals {
     pub programs: u64,
     /// Launches of their kernels.
     pub launches: u64,
+    /// Of those that ended well, the ones that native code left to the interpreter.
+    pub left: u64,
     /// Steps of the interpreter.
     pub steps: u64,
     /// By kind, as the tests' formats call it, launches that ended in this fault in all engines.
@@ -87,6 +89,7 @@ impl Totals {
         Totals {
             programs: 0,
             launches: 0,
+            left: 0,
             steps: 0,
             faults: BTreeMap::new(),
             combinations_refused: 0,
@@ -193,6 +196,7 @@ impl One {
     fn add_to(self, totals: &mut Totals) {
         totals.programs += 1;
         totals.launches += self.outcome.launches;
+        totals.left += self.outcome.left;
         totals.steps += self.outcome.steps;
         totals.combinations_refused += self.generated.refused;
         totals.broken.extend(self.generated.broken);

@@ -87,8 +87,8 @@ fn expectations(launch: &LaunchSpec, left: &Outcome, out: &mut String) {
         lines.push(line);
     }
     for (name, after) in &left.globals {
-        // The only variable that programs write.
-        if name == "grw" {
+        // The only variables that programs write.
+        if name == "grw" || name == "all" {
             let line = format!("//@ expect-global {name} {}", listed(&words(after)));
             changed.push(line.clone());
             lines.push(line);

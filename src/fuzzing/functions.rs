@@ -3,6 +3,7 @@
 
 use super::body::Body;
 use super::generate::{INPUT, OUTPUT, Signature, Type, written};
+use super::meetings::{ALL, Flow, Meeting};
 use super::operands::Register;
 use super::places::{REGION, Region, Way};
 use super::program::Function;
@@ -78,10 +79,12 @@ fn preamble(body: &mut Body<'_, '_>) {
     let window_bits = body.held("%w");
     let window = format!(".b{window_bits}");
     body.plain(".reg .pred %pf;");
-    body.plain(".reg .b32 %t<4>, %fuel, %lin, %tl;");
-    body.plain(format!(".reg {address} %at, %ar, %a<10>;"));
+    body.plain(".reg .b32 %t<4>, %fuel, %lin, %tl, %tm, %tn, %mask;");
+    body.plain(format!(".reg {address} %at, %ar, %a<13>;"));
     body.plain(format!(".reg {window} %w<4>;"));
-    body.plain(format!(".local .align 32 .b8 loc[{REGION}];"));
+    if has_local(body) {
+        body.plain(format!(".local .align 32 .b8 loc[{REGION}];"));
+    }
     registers(body);
     // The linear index of the thread in its block and in the grid.
     body.emit("mov.u32", &["%tl", "%tid.z"]);
@@ -132,18 +135,37 @@ fn common_regions(body: &mut Body<'_, '_>, window_bits: u32) {
     // Shared memory: each thread has a part; by name only where there is one thread.
     body.emit(&window_mov, &["%w0", "shm"]);
     slice(body, "%w0", "%tl", REGION);
-    body.emit(&window_mov, &["%w1", "loc"]);
+    if has_local(body) {
+        body.emit(&window_mov, &["%w1", "loc"]);
+    }
     body.emit(&window_mov, &["%w2", "csts"]);
+    // What all threads of the CTA, and of the grid, have in common.
+    body.emit(&window_mov, &["%w3", "cta"]);
+    body.emit(&mov, &["%a10", "all"]);
     let mut regions = vec![
         Region::new(register("%a0"), Space::Global, Space::Global, false),
         Region::new(named("gro", gro), Space::Global, Space::Global, false),
         Region::new(register("%a1"), Space::Global, Space::Global, true),
         Region::new(register("%w0"), Space::Shared, Space::Shared, true),
-        Region::new(register("%w1"), Space::Local, Space::Local, true),
-        Region::new(named("loc", 1), Space::Local, Space::Local, true),
         Region::new(register("%w2"), Space::Const, Space::Const, false),
         Region::new(named("csts", csts), Space::Const, Space::Const, false),
     ];
+    if has_local(body) {
+        regions.extend([
+            Region::new(register("%w1"), Space::Local, Space::Local, true),
+            Region::new(named("loc", 1), Space::Local, Space::Local, true),
+        ]);
+    }
+    let common = |way, space, lies| Region {
+        common: true,
+        ..Region::new(way, space, lies, true)
+    };
+    regions.extend([
+        common(register("%w3"), Space::Shared, Space::Shared),
+        common(named("cta", 0), Space::Shared, Space::Shared),
+        common(register("%a10"), Space::Global, Space::Global),
+        common(named("all", 0), Space::Global, Space::Global),
+    ]);
     if module.threads == 1 {
         regions.push(Region::new(
             named("grw", 4),
@@ -166,6 +188,9 @@ fn common_regions(body: &mut Body<'_, '_>, window_bits: u32) {
         ("%a3", "loc", "local", Space::Local, true),
     ];
     for (to, name, space, lies, writes) in windows {
+        if lies == Space::Local && !has_local(body) {
+            continue;
+        }
         body.emit(&mov, &[to, name]);
         if space == "shared" {
             slice(body, to, "%tl", REGION);
@@ -189,11 +214,24 @@ fn common_regions(body: &mut Body<'_, '_>, window_bits: u32) {
         Space::Global,
         true,
     ));
+    for (to, name, space, lies) in [
+        ("%a11", "cta", "shared", Space::Shared),
+        ("%a12", "all", "global", Space::Global),
+    ] {
+        body.emit(&mov, &[to, name]);
+        body.emit(&format!("cvta.{space}{address}"), &[to, to]);
+        regions.push(common(register(to), Space::Generic, lies));
+    }
     body.regions = regions;
 }
 
-/// Where the copies of a thread's local and shared memory begin in its output.
-const WINDOWS: usize = OUTPUT - 2 * REGION;
+/// Whether there is a local variable: in functions that may take the place of their calls there is none.
+fn has_local(body: &Body<'_, '_>) -> bool {
+    body.kernel || !body.module.plain
+}
+
+/// Where the copies of a thread's local and shared memory, and of its CTA's, begin in its output.
+const WINDOWS: usize = OUTPUT - 3 * REGION;
 
 /// Gives the general registers values: edges, words of the input where there is a pointer to it, the thread's index.
 fn initialise(body: &mut Body<'_, '_>, input: Option<&str>) {
@@ -238,6 +276,16 @@ fn main_part(body: &mut Body<'_, '_>, statements: usize) {
     body.plain("END:");
 }
 
+/// Who comes to the beginning.
+fn begin_flow(body: &mut Body<'_, '_>, cta: bool, mask: Option<&str>) {
+    body.flow = Flow {
+        cta,
+        team: None,
+        mask: mask.map(str::to_string),
+    };
+    body.base = body.flow.clone();
+}
+
 pub(super) fn kernel(body: &mut Body<'_, '_>, name: String, scalars: &[Type]) -> Function {
     let module = body.module;
     let address = module.address();
@@ -269,6 +317,10 @@ pub(super) fn kernel(body: &mut Body<'_, '_>, name: String, scalars: &[Type]) ->
     ]);
     parameters(body, scalars, &mut params);
     body.emit("mov.u32", &["%fuel", FUEL]);
+    if module.meeting == Meeting::Together {
+        let mask = body.module.target.has((5, 1), 30);
+        begin_flow(body, true, mask.then_some(ALL));
+    }
     // Threads begin with different words.
     body.emit("and.b32", &["%t0", "%lin", "7"]);
     let (head, at) = if module.target.address_bits == 64 {
@@ -359,10 +411,14 @@ fn store_registers(body: &mut Body<'_, '_>) {
     }
 }
 
-/// Copies the thread's local memory and its part of shared memory to the end of its output.
+/// Copies the thread's local memory, its part of shared memory, and what all have there, to the end of its output.
 fn store_windows(body: &mut Body<'_, '_>) {
     let mut to = WINDOWS;
-    for (space, base) in [("local", "%w1"), ("shared", "%w0")] {
+    for (space, base) in [
+        ("local", "%w1"),
+        ("shared", "%w0"),
+        ("volatile.shared", "%w3"),
+    ] {
         for from in (0..REGION).step_by(16) {
             let (from, at) = (format!("[{base}+{from}]"), format!("[%a7+{to}]"));
             body.emit(
@@ -396,6 +452,11 @@ pub(super) fn function(body: &mut Body<'_, '_>, signature: &Signature) -> Functi
     };
     body.emit(&read(".u32"), &["%fuel", &from("fuel")]);
     body.emit(&read(module.address()), &["%a6", &from("base")]);
+    if module.meeting == Meeting::Together {
+        body.emit(&read(".b32"), &["%mask", &from("mask")]);
+        let mask = body.module.target.has((5, 1), 30);
+        begin_flow(body, signature.cta, mask.then_some("%mask"));
+    }
     let base = Way::Register("%a6".to_string());
     body.regions
         .push(Region::new(base, Space::Generic, Space::Generic, true));

@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::choices::Choices;
 use super::functions::{function, kernel};
+use super::meetings::{Decided, Flow, Meeting, Meets};
 use super::operands::value;
 use super::places::REGION;
 use super::program::{Function, Item, Program};
@@ -14,8 +15,8 @@ use crate::testing::launch::{Arg, ArgValue, LaunchSpec};
 /// Bytes of the buffer that programs read.
 pub(super) const INPUT: usize = 128;
 /// Bytes of each thread's part of the buffer that programs write: first a region for anything, then the registers, then
-/// what its local and shared memory hold.
-pub(super) const OUTPUT: usize = 640;
+/// what its local memory, its shared memory and that of all hold.
+pub(super) const OUTPUT: usize = 704;
 /// Rows that a program has more of than of others.
 const FOCUS: usize = 16;
 /// What a function takes and gives. Before the listed parameters come the fuel and a generic pointer to a region.
@@ -42,6 +43,8 @@ pub(super) struct Signature {
     pub name: String,
     /// Index of its shape.
     pub shape: usize,
+    /// Whether all threads of the CTA call it together.
+    pub cta: bool,
 }
 
 /// What is decided before the first body.
@@ -51,6 +54,16 @@ pub(super) struct ModuleInfo {
     pub focus: Vec<usize>,
     /// Rows of `ld`, `ldu` and `st`.
     pub memory: Vec<usize>,
+    /// Rows of `atom` and `red`.
+    pub atomics: Vec<usize>,
+    /// Rows at which threads meet.
+    pub meets: Vec<usize>,
+    pub meeting: Meeting,
+    /// Whether threads may wait for what others write.
+    pub polls: bool,
+    /// Whether functions are such that each can stand in the place of its calls: no local variables, no aggregates, no
+    /// recursion, no tables.
+    pub plain: bool,
     pub shapes: Vec<Shape>,
     pub functions: Vec<Signature>,
     /// Names of tables of functions, with their shape and length.
@@ -104,8 +117,9 @@ pub(super) fn generate(choices: &mut Choices<'_>, turn: u64) -> Generated {
         broken: Vec::new(),
     };
     declare_functions(&module, &mut generated.program.items);
-    for signature in &module.functions {
+    for (number, signature) in module.functions.iter().enumerate() {
         let mut body = new_body(choices, &module, false);
+        body.callable = if module.plain { number } else { usize::MAX };
         let function = function(&mut body, signature);
         generated.refused += body.refused;
         generated.broken.append(&mut body.broken);
@@ -135,24 +149,36 @@ fn module(choices: &mut Choices<'_>, turn: u64) -> ModuleInfo {
     let count = rows().len();
     let first = (turn % count as u64) as usize * FOCUS;
     let memory = |row: &usize| matches!(rows()[*row].mnemonic, "ld" | "ldu" | "st");
+    let atomic = |row: &usize| matches!(rows()[*row].mnemonic, "atom" | "red");
+    let meets = |row: &usize| Meets::of(rows()[*row]).is_some();
+    let plain = choices.chance(60);
+    let (meeting, polls) = meeting(choices, plain);
     let shapes: Vec<Shape> = (0..choices.between(1, 2))
-        .map(|_| shape(choices, &target))
+        .map(|_| shape(choices, &target, plain))
         .collect();
     let functions: Vec<Signature> = (0..choices.below(4))
         .map(|n| Signature {
             name: format!("f{n}"),
             shape: choices.below(shapes.len()),
+            cta: choices.chance(50),
         })
         .collect();
     let mut tables = Vec::new();
     for shape in 0..shapes.len() {
         let members = functions.iter().filter(|f| f.shape == shape).count();
-        if members > 0 && choices.chance(70) {
+        if members > 0 && !plain && choices.chance(70) {
             tables.push((format!("table{shape}"), shape, members));
         }
     }
     // Most errors show in one thread; some need several blocks and warps.
     let block_threads = match choices.below(10) {
+        _ if meeting != Meeting::Never => match choices.below(10) {
+            0 => 1,
+            1..=3 => choices.between(2, 8),
+            4 => *choices.pick(&[31, 32, 64]),
+            5 | 6 => choices.between(17, 40),
+            _ => choices.between(33, 100),
+        },
         0 => choices.between(33, 40),
         1..=4 => 1,
         _ => choices.between(2, 8),
@@ -166,6 +192,11 @@ fn module(choices: &mut Choices<'_>, turn: u64) -> ModuleInfo {
         target,
         focus: (first..first + FOCUS).map(|row| row % count).collect(),
         memory: (0..count).filter(memory).collect(),
+        atomics: (0..count).filter(atomic).collect(),
+        meets: (0..count).filter(meets).collect(),
+        meeting,
+        polls,
+        plain,
         shapes,
         functions,
         tables,
@@ -177,13 +208,28 @@ fn module(choices: &mut Choices<'_>, turn: u64) -> ModuleInfo {
     }
 }
 
-fn shape(choices: &mut Choices<'_>, target: &Target) -> Shape {
+/// How threads meet, and whether they may wait for what others write. Where functions cannot take the place of their calls,
+/// seldom: only the interpreter can leave a thread in them.
+fn meeting(choices: &mut Choices<'_>, plain: bool) -> (Meeting, bool) {
+    if !plain && choices.chance(85) {
+        return (Meeting::Never, false);
+    }
+    let meeting = match choices.below(20) {
+        0 | 1 => Meeting::Never,
+        2..=5 => Meeting::Alone,
+        6 | 7 => Meeting::Anywhere,
+        _ => Meeting::Together,
+    };
+    (meeting, true)
+}
+
+fn shape(choices: &mut Choices<'_>, target: &Target, plain: bool) -> Shape {
     let registers = choices.chance(50);
     let ty = |choices: &mut Choices<'_>| {
-        if !registers && choices.chance(25) {
+        if !registers && !plain && choices.chance(25) {
             return Type::Bytes(*choices.pick(&[4, 13, 16, 32]));
         }
-        let wide = target.has((8, 3), 70) && choices.chance(10);
+        let wide = !plain && target.has((8, 3), 70) && choices.chance(10);
         Type::Bits(if wide {
             128
         } else {
@@ -241,8 +287,19 @@ fn variables(choices: &mut Choices<'_>, module: &ModuleInfo) -> Vec<Item> {
         ".global .align 32 .u32 grw[{}] = {{{list}}};",
         bytes / 4
     ));
+    let list = initialiser(choices, REGION, 8);
+    items.push(format!(
+        ".global .align 32 .u64 all[{}] = {{{list}}};",
+        REGION / 8
+    ));
     let bytes = REGION * module.block_threads;
     items.push(format!(".shared .align 32 .b8 shm[{bytes}];"));
+    items.push(format!(".shared .align 32 .b8 cta[{REGION}];"));
+    if module.meeting != Meeting::Never {
+        // Lanes that the last warp does not have, too.
+        let bytes = 8 * module.block_threads.next_multiple_of(32);
+        items.push(format!(".shared .align 32 .b8 xch[{bytes}];"));
+    }
     items.into_iter().map(Item::Declaration).collect()
 }
 
@@ -286,6 +343,9 @@ pub(super) fn written(module: &ModuleInfo, signature: &Signature) -> (Vec<String
             .collect()
     };
     let mut params = vec![one(&Type::Bits(32), "fuel"), one(&Type::Bits(bits), "base")];
+    if module.meeting == Meeting::Together {
+        params.push(one(&Type::Bits(32), "mask"));
+    }
     params.extend(list("a", &shape.params));
     (list("r", &shape.returns), params)
 }
@@ -305,6 +365,12 @@ fn new_body<'g, 'b>(
         wild: module.wild,
         names: 0,
         targets: Vec::new(),
+        flow: Flow::UNKNOWN,
+        base: Flow::UNKNOWN,
+        decided: Decided::default(),
+        never_aligned: false,
+        needs_count: false,
+        callable: usize::MAX,
         refused: 0,
         broken: Vec::new(),
     }
@@ -332,7 +398,8 @@ fn launch(
         let divisors: Vec<usize> = (1..=count).filter(|d| count.is_multiple_of(*d)).collect();
         let x = *choices.pick(&divisors);
         let rest = [x, count / x, 1].map(|n| n as u32);
-        if choices.chance(50) {
+        // No more than 64 fit along z.
+        if rest[1] > 64 || choices.chance(50) {
             rest
         } else {
             [rest[0], 1, rest[1]]

@@ -30,6 +30,7 @@ pub mod dictionary;
 mod functions;
 mod generate;
 pub mod launch;
+mod meetings;
 pub mod mutate;
 mod operands;
 mod oracle;

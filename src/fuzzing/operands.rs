@@ -243,6 +243,9 @@ impl Body<'_, '_> {
             Ty::B64
         };
         let ty = choice.type_of(param.ty, address).ok()?;
+        if let Some(made) = self.of_meeting(choice.form, param.name) {
+            return Some(made);
+        }
         match param.kind {
             OperandKind::Dst => self.reg(ty, Fit::Exact, true, true),
             OperandKind::WideDst => self.reg(ty, Fit::Wider, true, true),

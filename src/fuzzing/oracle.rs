@@ -90,6 +90,8 @@ pub struct Outcome {
     pub steps: u64,
     /// Launches.
     pub launches: u64,
+    /// Of those that ended well, the ones that native code left to the interpreter.
+    pub left: u64,
     /// The faults of launches in which all engines agree.
     pub faults: Vec<FaultKind>,
 }
@@ -126,6 +128,7 @@ impl Oracle {
             executed: Vec::new(),
             steps: 0,
             launches: 0,
+            left: 0,
             faults: Vec::new(),
         };
         let ran = Internal::catch("running a random program", || {
@@ -171,6 +174,11 @@ impl Oracle {
                 } else {
                     None
                 };
+                if number == 0
+                    && let Some(Ok(report)) = native.as_ref().map(|left| &left.end)
+                {
+                    outcome.left += u64::from(report.engine == EngineKind::Interpreter);
+                }
                 for left in [&interpreted, &native].into_iter().flatten() {
                     if matches!(&left.end, Err(fault) if fault.kind == FaultKind::TimeLimit) {
                         verdict = Verdict::TimeLimit;
@@ -241,7 +249,12 @@ fn verdict_of(error: &Error) -> Verdict {
 /// How the ends of a launch differ: more closely than [`difference`], since the memory is the same.
 fn compare(a: &Left, b: &Left) -> Option<(Sort, String)> {
     let kind = |left: &Left| left.end.as_ref().err().map(|fault| fault.kind);
-    let who = |fault: &Fault| (fault.span, fault.block, fault.thread, fault.address);
+    // Of a meeting also who waits where.
+    let who = |fault: &Fault| {
+        let meets = matches!(fault.kind, FaultKind::Deadlock | FaultKind::DivergedBarrier);
+        let detail = meets.then(|| fault.detail.clone());
+        (fault.span, fault.block, fault.thread, fault.address, detail)
+    };
     if kind(a) != kind(b) {
         let what = difference(a, b).unwrap_or_else(|| "the faults differ".to_string());
         return Some((Sort::Faults(kind(a), kind(b)), what));

@@ -1,9 +1,11 @@
 //! Places in memory: addresses in every space, nearly always inside what the thread may reach, and aligned.
 //!
-//! No two threads write the same bytes, and none reads what another writes: the outcome of a program does not depend on
-//! the order of its threads. Only wild accesses may reach another thread's bytes; the oracle runs threads in order.
+//! No two threads write the same bytes, and none reads what another writes, but by atomics and strong accesses in regions
+//! that are there for that, and across meetings. Otherwise only wild accesses may reach another thread's bytes. The oracle runs
+//! threads by the canonical schedule.
 
 use super::body::Body;
+use super::meetings::is_strong;
 use super::operands::{Made, cut, length};
 use crate::ir::Reg;
 use crate::ir::memory::{Address, Base, Space, Var};
@@ -39,6 +41,8 @@ pub(super) struct Region {
     pub bytes: usize,
     pub reads: bool,
     pub writes: bool,
+    /// Whether other threads write it too: only atomics and strong accesses go there.
+    pub common: bool,
 }
 
 impl Region {
@@ -51,6 +55,7 @@ impl Region {
             bytes: REGION,
             reads: true,
             writes,
+            common: false,
         }
     }
 }
@@ -62,6 +67,9 @@ struct Wanted {
     store: bool,
     /// In memory that nobody writes during the launch.
     constant: bool,
+    /// By an atomic, or a strong access.
+    atomic: bool,
+    strong: bool,
     /// Only `[...]`.
     brackets: bool,
 }
@@ -71,11 +79,14 @@ impl Body<'_, '_> {
     /// memory in this function.
     pub(super) fn place(&mut self, choice: &Choice<'static>, hint: bool) -> Option<Made> {
         let ty = choice.ty(SlotName::Type).ok();
-        let ty = if hint { None } else { ty };
+        let atomic = matches!(choice.form.mnemonic, "atom" | "red");
+        let ty = if hint && !atomic { None } else { ty };
         let wanted = Wanted {
             bytes: ty.map_or(1, |ty| ty.bits as usize / 8 * length(choice)),
-            store: choice.form.mnemonic == "st",
+            store: choice.form.mnemonic == "st" || atomic,
             constant: choice.has(SlotName::NonCoherent) || choice.form.mnemonic == "ldu",
+            atomic,
+            strong: atomic || is_strong(choice),
             brackets: hint,
         };
         let wild = self.wild > 0 && self.choices.chance(self.wild);
@@ -91,6 +102,10 @@ impl Body<'_, '_> {
                 self.said(word, region)
                     && (!only_global || region.lies == Space::Global)
                     && region.bytes >= wanted.bytes
+                    && (wanted.strong || !region.common)
+                    && (wild
+                        || !wanted.atomic
+                        || matches!(region.lies, Space::Global | Space::Shared))
                     && (if wanted.store {
                         // A wild store also goes where it may not.
                         region.writes || (wild && region.lies == Space::Const)

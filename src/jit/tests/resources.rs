@@ -247,9 +247,15 @@ fn winding(loops: u32) -> (String, u32) {
 
 #[test]
 fn long_chains_and_many_ways_to_one_end_compute_what_short_ones_do() {
-    for loops in [200, 2_000] {
+    // The verifier is to agree with what is made over.
+    for (loops, verify) in [(200, false), (2_000, false), (1_000, true)] {
         let (text, expected) = winding(loops);
-        let code = compile(&parse(&text));
+        let settings = Settings {
+            verify,
+            ..Settings::default()
+        };
+        let code = Code::compile(&parse(&text), &settings, Given::default())
+            .unwrap_or_else(|e| panic!("{e}"));
         let mut result = [0; 4];
         with_launch(64, |launch, scratch, _| {
             code.call(

@@ -28,6 +28,23 @@ fn endless_kernels_end_at_the_time_limit() {
 }
 
 #[test]
+fn kernels_that_meet_without_end_end_at_the_time_limit() {
+    const MEETING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
+        .entry barrier() { again: bar.sync 0; bra again; }\n\
+        .entry warp() { again: bar.warp.sync -1; bra again; }\n";
+    for kind in ENGINES {
+        let config = EngineConfig::default().kind(kind);
+        let instance = instance(MEETING, config.time_limit(Some(Duration::from_millis(100))));
+        for name in ["barrier", "warp"] {
+            let kernel = instance.kernel(name).unwrap();
+            let fault = fault(kernel.launch(Launch::grid(3).block(64), args![]));
+            assert_eq!(fault.kind, FaultKind::TimeLimit);
+            assert_eq!(fault.function, name);
+        }
+    }
+}
+
+#[test]
 fn the_interpreter_counts_steps() {
     let config = EngineConfig::default()
         .kind(EngineKind::Interpreter)

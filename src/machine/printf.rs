@@ -41,6 +41,10 @@ pub fn vprintf(
     let mut out = Vec::new();
     let mut rest = &format[..];
     while let Some((&byte, after)) = rest.split_first() {
+        if out.len() >= LONGEST {
+            // Each of a million conversions may have a field as wide.
+            break;
+        }
         rest = after;
         if byte != b'%' {
             out.push(byte);
@@ -99,7 +103,8 @@ struct Arguments<'a> {
 
 impl Arguments<'_> {
     fn next(&mut self, bytes: u8) -> Result<u64, Unreachable> {
-        let at = self.next.next_multiple_of(bytes.into());
+        let last = u64::from(bytes) - 1;
+        let at = self.next.wrapping_add(last) & !last;
         self.next = at.wrapping_add(bytes.into());
         self.count += 1;
         read(self.view, at, bytes)
@@ -279,7 +284,7 @@ impl Spec {
             // With a precision of 0, 0 has no digits.
             Some(0) if is_zero => self.pad(out, prefix, b"", false),
             Some(least) => {
-                let digits = format!("{digits:0>least$}");
+                let digits = zeros(least.saturating_sub(digits.len())) + digits;
                 self.pad(out, prefix, digits.as_bytes(), false);
             }
         }
@@ -380,7 +385,7 @@ impl Spec {
         let text = format!("{:013x}", whole & ((1 << FRACTION) - 1));
         let text = match self.precision {
             None => text.trim_end_matches('0').to_string(),
-            Some(_) => format!("{:0<digits$}", &text[..digits.min(13)]),
+            Some(_) => text[..digits.min(13)].to_string() + &zeros(digits.saturating_sub(13)),
         };
         let point = if text.is_empty() && !self.alternate {
             ""
@@ -396,19 +401,21 @@ const EXACT: usize = 1074;
 
 /// With so many digits behind the point.
 fn fixed(value: f64, digits: usize) -> String {
-    let zeros = digits.saturating_sub(EXACT);
-    format!("{value:.*}{:0<zeros$}", digits.min(EXACT), "")
+    let more = zeros(digits.saturating_sub(EXACT));
+    format!("{value:.*}{more}", digits.min(EXACT))
+}
+
+/// So many. Widths of Rust's own formatting end at 65,535.
+fn zeros(count: usize) -> String {
+    "0".repeat(count)
 }
 
 /// A digit, so many behind the point, and the power of ten.
 fn scientific(value: f64, digits: usize) -> (String, i32) {
     let text = format!("{value:.*e}", digits.min(EXACT));
     let (number, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let zeros = digits.saturating_sub(EXACT);
-    (
-        format!("{number}{:0<zeros$}", ""),
-        exponent.parse().unwrap_or(0),
-    )
+    let more = zeros(digits.saturating_sub(EXACT));
+    (format!("{number}{more}"), exponent.parse().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -479,6 +486,23 @@ mod tests {
     }
 
     /// What a C library prints for the same.
+    #[test]
+    fn fields_of_any_width_and_precision() {
+        for (format, arg, len) in [
+            ("%.70000d", Int(7), 70_000),
+            ("%.70000x", Int(7), 70_000),
+            ("%70000d", Int(7), 70_000),
+            ("%.70000f", Double(1.0), 70_002),
+            ("%.70000e", Double(1.0), 70_006),
+            ("%.70000a", Double(1.0), 70_007),
+        ] {
+            assert_eq!(print(format, &[arg]).0.len(), len, "{format}");
+        }
+        let many = "%1000000d".repeat(50);
+        let args: Vec<Arg> = (0..50).map(Int).collect();
+        assert!(print(&many, &args).0.len() <= 2 << 20);
+    }
+
     #[test]
     fn formats_of_c() {
         let cases: &[(&str, &[Arg], &str)] = &[

@@ -88,6 +88,9 @@ fn main() {
     for subject in &mut subject::kernels() {
         suite.run_subject(subject, true);
     }
+    for subject in &mut subject::kernels_that_meet() {
+        suite.run(groups::executing(subject));
+    }
     let (subjects, lacking) = subject::corpus();
     suite.results.lacking = lacking;
     for mut subject in subjects {

@@ -83,74 +83,185 @@ fn words(bytes: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// A kernel `(in, out, n)` of `n` threads in blocks of 256, beside which C stands.
+/// A kernel `(in, out, n)`, the first and the last only if it takes them.
 struct Kernel {
     name: &'static str,
     text: &'static str,
-    /// Words of input and of output for each thread.
-    words: [usize; 2],
-    /// Threads in native code and C, in the interpreter.
-    native: u32,
-    interpreted: u32,
+    /// The same work in C, by its place in the repository.
+    reference: Option<&'static str>,
+    block: u32,
+    /// Blocks in native code and C, in the interpreter.
+    grids: [u32; 2],
+    /// Words of input for each block.
+    input: usize,
+    output: Words,
+    /// The last argument.
+    last: Last,
+    /// What the C reference counts, for each block.
+    items: usize,
 }
+
+/// Words of output.
+enum Words {
+    OfBlock(usize),
+    /// Of all blocks, which add to it.
+    OfGrid(usize),
+}
+
+/// What the last argument says.
+enum Last {
+    Threads,
+    Number(u32),
+    None,
+}
+
+/// How often the threads of `barriers` meet.
+const BARRIERS: u32 = 100;
+
+/// How often all blocks of `grid_barrier` write and read; they meet after each.
+const ROUNDS: u32 = 10;
+
+/// Kernels of which time is told for each thread and barrier, and how often a thread comes to one.
+pub const MEETING: [(&str, u32); 1] = [("barriers", BARRIERS)];
 
 const KERNELS: [Kernel; 2] = [
     Kernel {
         name: "bitmix",
         text: include_str!("../../tests/kernels/bitmix/kernel.ptx"),
-        words: [1, 1],
-        native: 1 << 15,
-        interpreted: 1 << 9,
+        reference: Some("tests/kernels/bitmix/ref.c"),
+        block: 256,
+        grids: [128, 2],
+        input: 256,
+        output: Words::OfBlock(256),
+        last: Last::Threads,
+        items: 256,
     },
     Kernel {
         name: "sha256",
         text: include_str!("../../tests/kernels/sha256/kernel.ptx"),
-        words: [16, 8],
-        native: 1 << 13,
-        interpreted: 1 << 8,
+        reference: Some("tests/kernels/sha256/ref.c"),
+        block: 256,
+        grids: [32, 1],
+        input: 16 * 256,
+        output: Words::OfBlock(8 * 256),
+        last: Last::Threads,
+        items: 256,
+    },
+];
+
+/// Kernels whose threads meet.
+const KERNELS_THAT_MEET: [Kernel; 5] = [
+    Kernel {
+        name: "reduce_smem_u32",
+        text: include_str!("meeting/reduce_smem_u32.ptx"),
+        reference: Some("benches/engines/meeting/reduce_smem_u32.c"),
+        block: 256,
+        grids: [64, 4],
+        input: 256,
+        output: Words::OfBlock(1),
+        last: Last::None,
+        items: 1,
+    },
+    Kernel {
+        name: "reduce_shfl",
+        text: include_str!("../../tests/kernels/reduce_shfl/kernel.ptx"),
+        reference: Some("tests/kernels/reduce_shfl/ref.c"),
+        block: 256,
+        grids: [64, 4],
+        input: 256,
+        output: Words::OfBlock(1),
+        last: Last::None,
+        items: 1,
+    },
+    Kernel {
+        name: "histogram",
+        text: include_str!("../../tests/kernels/histogram/kernel.ptx"),
+        reference: Some("tests/kernels/histogram/ref.c"),
+        block: 256,
+        grids: [64, 4],
+        input: 1024,
+        output: Words::OfGrid(256),
+        last: Last::None,
+        items: 4096,
+    },
+    Kernel {
+        name: "barriers",
+        text: include_str!("meeting/barriers.ptx"),
+        reference: None,
+        block: 1024,
+        grids: [4, 1],
+        input: 0,
+        output: Words::OfBlock(1024),
+        last: Last::Number(BARRIERS),
+        items: 0,
+    },
+    Kernel {
+        name: "grid_barrier",
+        text: include_str!("meeting/grid_barrier.ptx"),
+        reference: None,
+        block: 64,
+        grids: [64, 64],
+        input: 0,
+        output: Words::OfBlock(64),
+        last: Last::Number(ROUNDS),
+        items: 0,
     },
 ];
 
 impl Kernel {
     fn input(&self) -> Vec<u32> {
-        (0..self.native as usize * self.words[0])
+        (0..self.grids[0] as usize * self.input)
             .map(|i| (i as u32).wrapping_mul(0x9e37_79b9) ^ (i as u32 >> 7))
             .collect()
     }
 
-    fn spec(&self, n: u32) -> LaunchSpec {
-        let buffer = |name: &str, contents: Vec<u8>| Arg {
+    /// Words of output of so many blocks.
+    fn output(&self, blocks: u32) -> usize {
+        match self.output {
+            Words::OfBlock(words) => blocks as usize * words,
+            Words::OfGrid(words) => words,
+        }
+    }
+
+    fn spec(&self, blocks: u32) -> LaunchSpec {
+        let arg = |name: &str, value| Arg {
             name: name.to_string(),
-            value: ArgValue::Buffer {
-                ty: ElemTy::U32,
-                contents,
-            },
+            value,
         };
-        let input = self.input();
-        let input = input[..n as usize * self.words[0]].iter();
+        let buffer = |name: &str, contents: Vec<u8>| {
+            let ty = ElemTy::U32;
+            arg(name, ArgValue::Buffer { ty, contents })
+        };
+        let mut args = Vec::new();
+        if self.input > 0 {
+            let input = self.input();
+            let input = input[..blocks as usize * self.input].iter();
+            args.push(buffer("in", input.flat_map(|w| w.to_le_bytes()).collect()));
+        }
+        args.push(buffer("out", vec![0; 4 * self.output(blocks)]));
+        let last = match self.last {
+            Last::Threads => Some(blocks * self.block),
+            Last::Number(n) => Some(n),
+            Last::None => None,
+        };
+        args.extend(last.map(|n| arg("n", ArgValue::Bytes(n.to_le_bytes().to_vec()))));
         LaunchSpec {
             kernel: self.name.to_string(),
-            grid: [n.div_ceil(256), 1, 1],
-            block: [256, 1, 1],
+            grid: [blocks, 1, 1],
+            block: [self.block, 1, 1],
             dynamic_shared: 0,
-            args: vec![
-                buffer("in", input.flat_map(|w| w.to_le_bytes()).collect()),
-                buffer("out", vec![0; 4 * n as usize * self.words[1]]),
-                Arg {
-                    name: "n".to_string(),
-                    value: ArgValue::Bytes(n.to_le_bytes().to_vec()),
-                },
-            ],
+            args,
         }
     }
 
     fn subject(&self) -> Subject {
+        let [native, interpreted] = self.grids;
         Subject {
             name: self.name.to_string(),
             text: self.text.to_string(),
-            native: self.spec(self.native),
-            interpreted: self.spec(self.interpreted),
-            reference: Reference::compile(self),
+            native: self.spec(native),
+            interpreted: self.spec(interpreted),
+            reference: (self.reference).and_then(|source| Reference::compile(self, source)),
         }
     }
 }
@@ -164,14 +275,14 @@ pub struct Reference {
     symbol: String,
     input: Vec<u32>,
     output: Vec<u32>,
-    n: usize,
+    items: usize,
 }
 
 impl Reference {
     /// By `gcc -O3 -march=native -fno-tree-vectorize`; `None` where there is no gcc.
-    fn compile(kernel: &Kernel) -> Option<Self> {
+    fn compile(kernel: &Kernel, source: &str) -> Option<Self> {
         let name = kernel.name;
-        let source = root().join("tests/kernels").join(name).join("ref.c");
+        let source = root().join(source);
         let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}_ref.so"));
         let options = ["-O3", "-march=native", "-fno-tree-vectorize"];
         let compiled = Command::new("gcc")
@@ -192,24 +303,26 @@ impl Reference {
         }
         // SAFETY: the library was just made of the source in the repository, which has no initialisers.
         let library = unsafe { Library::new(library) }.expect("a library that loads");
-        let n = kernel.native as usize;
+        let blocks = kernel.grids[0];
         Some(Reference {
             library,
             symbol: format!("{name}_ref"),
             input: kernel.input(),
-            output: vec![0; n * kernel.words[1]],
-            n,
+            output: vec![0; kernel.output(blocks)],
+            items: blocks as usize * kernel.items,
         })
     }
 
-    /// Does the work of the native launch; gives the time.
+    /// Does the work of the native launch; gives the time. Filling the output anew does not count.
     pub fn call(&mut self) -> Duration {
-        // SAFETY: the C source defines it with this type, and the buffers have the words that `n` threads use.
+        self.output.fill(0);
+        // SAFETY: the C source defines it with this type, but for what pointers point to, and the buffers have the words that
+        // so many items use.
         unsafe {
             let function = self.library.get::<Function>(self.symbol.as_bytes());
             let function = function.expect("the reference");
             let start = Instant::now();
-            function(self.input.as_ptr(), self.output.as_mut_ptr(), 0, self.n);
+            function(self.input.as_ptr(), self.output.as_mut_ptr(), 0, self.items);
             start.elapsed()
         }
     }
@@ -219,9 +332,18 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The kernels with references.
+/// The kernels whose threads do not meet.
 pub fn kernels() -> Vec<Subject> {
-    let mut subjects: Vec<Subject> = KERNELS.iter().map(Kernel::subject).collect();
+    subjects(&KERNELS)
+}
+
+/// The kernels whose threads meet.
+pub fn kernels_that_meet() -> Vec<Subject> {
+    subjects(&KERNELS_THAT_MEET)
+}
+
+fn subjects(kernels: &[Kernel]) -> Vec<Subject> {
+    let mut subjects: Vec<Subject> = kernels.iter().map(Kernel::subject).collect();
     for subject in &mut subjects {
         subject.check().expect("a kernel that is supported");
     }

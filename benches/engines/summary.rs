@@ -3,6 +3,7 @@
 use crate::groups::{SETTINGS, named, workers};
 use crate::measure::Measured;
 use crate::stages::{STAGES, Stages};
+use crate::subject::MEETING;
 use std::fmt::Write;
 
 /// Everything that was measured.
@@ -138,6 +139,25 @@ fn execute(text: &mut String, results: &Results) {
         "interpreter / native",
     ];
     table(text, &head, &rows);
+    meet(text, results);
+}
+
+/// What a barrier costs, with what a thread does from one to the next.
+fn meet(text: &mut String, results: &Results) {
+    for (subject, times) in MEETING {
+        let find = |name| results.find(&format!("execute/{subject}"), name);
+        let (Some(native), Some(interpreter)) = (find("native"), find("interpreter")) else {
+            continue;
+        };
+        let each = |measured: &Measured| digits(measured.per_thread() / f64::from(times));
+        let _ = writeln!(
+            text,
+            "The threads of `{subject}` come to {times} barriers with 8 live values, a few additions apart: {} ns for each thread \
+             and barrier in native code, {} ns in the interpreter.\n",
+            each(native),
+            each(interpreter)
+        );
+    }
 }
 
 fn stages(text: &mut String, results: &Results) {

@@ -11,6 +11,7 @@ use crate::ir::{Block, Inst};
 use crate::machine::schedule::{EXITED, LANES, Record, TURN, YIELDED};
 use crate::spmd::regions::{Regions, Stop};
 use crate::spmd::{Name, Names};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder, JumpTableData, Value};
 use rustc_hash::FxHashSet;
@@ -18,6 +19,9 @@ use std::mem::offset_of;
 
 /// Bytes of a row of [`Record::values`].
 const ROW: usize = 8 * LANES;
+
+/// So many points are compared with where a lane stands, one after the other; a table of more costs less.
+const FEW_POINTS: usize = 4;
 
 /// The lane that runs.
 #[derive(Debug, Clone, Copy)]
@@ -88,16 +92,10 @@ impl<'a> Lower<'a, '_> {
 
         let start = self.b.create_block();
         let point = self.b.ins().load(I32, trusted(), own.frame[0], 0);
-        let blocks: Vec<clif::Block> = std::iter::once(start)
-            .chain(regions.points.iter().map(|p| self.blocks[p.resume.index()]))
+        let resumed: Vec<clif::Block> = (regions.points.iter())
+            .map(|p| self.blocks[p.resume.index()])
             .collect();
-        let calls: Vec<clif::BlockCall> = (blocks.iter())
-            .map(|&block| self.b.func.dfg.block_call(block, &[]))
-            .collect();
-        // No other number is ever kept.
-        let beyond = self.b.func.dfg.block_call(start, &[]);
-        let table = self.b.create_jump_table(JumpTableData::new(beyond, &calls));
-        self.b.ins().br_table(point, table);
+        self.turn_to(point, start, &resumed);
 
         self.b.switch_to_block(start);
         if let Some((pointer, _)) = self.locals {
@@ -113,6 +111,29 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(done);
         let status = self.k(I32, DONE.into());
         self.b.ins().return_(&[status]);
+    }
+
+    /// Goes where a lane stands: at the start (0), or behind a point.
+    fn turn_to(&mut self, point: Value, start: clif::Block, resumed: &[clif::Block]) {
+        if resumed.len() <= FEW_POINTS {
+            for (number, &block) in (1..).zip(resumed) {
+                let number = self.k(I32, number);
+                let here = self.b.ins().icmp(IntCC::Equal, point, number);
+                let other = self.b.create_block();
+                self.b.ins().brif(here, block, &[], other, &[]);
+                self.b.switch_to_block(other);
+            }
+            self.b.ins().jump(start, &[]);
+            return;
+        }
+        let calls: Vec<clif::BlockCall> = std::iter::once(&start)
+            .chain(resumed)
+            .map(|&block| self.b.func.dfg.block_call(block, &[]))
+            .collect();
+        // No other number is ever kept.
+        let beyond = self.b.func.dfg.block_call(start, &[]);
+        let table = self.b.create_jump_table(JumpTableData::new(beyond, &calls));
+        self.b.ins().br_table(point, table);
     }
 
     fn set_turn(&mut self, turn: u32) {

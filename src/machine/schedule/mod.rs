@@ -255,7 +255,10 @@ impl Schedule {
                 site => {
                     let op = threads.op(site);
                     match op {
-                        Op::Barrier { aligned: true, .. } => warp.aligned |= group,
+                        Op::Barrier { aligned: true, .. } if group != warp.live => {
+                            warp.aligned |= group;
+                        }
+                        // Each lane by itself, or the whole warp at once.
                         Op::Barrier { .. } => {
                             if let Err(wrong) = self.arrive(index, group, site, op) {
                                 return fault(threads, wrong);
@@ -411,14 +414,15 @@ impl Warp {
     }
 }
 
-/// The lanes that have a value.
+/// The lanes that have a value. Mostly all have.
 #[inline]
-fn same<T: Copy + PartialEq + Into<u64>>(values: &[T; LANES], value: T) -> u32 {
-    let value = value.into();
-    if (values.iter()).fold(0, |differ, v| differ | ((*v).into() ^ value)) == 0 {
+fn same<T: Copy + PartialEq>(values: &[T; LANES], value: T) -> u32 {
+    if values[0] == value && sync::uniform(values) {
         return u32::MAX;
     }
-    (values.iter().rev()).fold(0, |mask, v| mask << 1 | u32::from((*v).into() == value))
+    (0..)
+        .zip(values)
+        .fold(0, |mask, (lane, v)| mask | u32::from(*v == value) << lane)
 }
 
 /// The fault of a meeting that the ISA leaves undefined.

@@ -11,7 +11,7 @@ mod warp;
 mod tests;
 
 pub use atomic::atomic;
-pub use warp::{Values, warp};
+pub use warp::{Values, uniform, warp};
 
 use crate::ir::sync::BarrierAction;
 

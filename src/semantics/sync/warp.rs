@@ -63,37 +63,74 @@ fn one_of(lanes: u32, values: &[u64; 32]) -> u64 {
 
 /// One bit a lane.
 fn ballot(predicates: &[u64; 32]) -> u32 {
-    (predicates.iter().rev()).fold(0, |mask, p| mask << 1 | (*p as u32 & 1))
+    (0..)
+        .zip(predicates)
+        .fold(0, |mask, (lane, p)| mask | (*p as u32 & 1) << lane)
 }
 
-/// PTX ISA, `shfl.sync`: with segmask = c\[12:8\], maxLane = (lane & segmask) | (c & ~segmask), minLane = lane & segmask, the
-/// source j and whether it is in range; out of range a lane keeps its own.
+/// Whether all lanes have the same value.
+#[inline]
+pub fn uniform<T: PartialEq>(values: &[T; 32]) -> bool {
+    // As slices of plain words they are compared many bytes at once.
+    values[1..] == values[..31]
+}
+
 fn shfl(mode: ShflMode, lanes: u32, first: usize, values: &mut Values) {
     let a = values[first];
-    for lane in each(lanes) {
-        let b = values[first + 1][lane] as u32 & 31;
-        let c = values[first + 2][lane] as u32;
-        let own = lane as u32;
-        let segmask = c >> 8 & 31;
-        let min_lane = own & segmask;
-        let max_lane = min_lane | (c & 31 & !segmask);
-        let (j, p) = match mode {
-            ShflMode::Up => {
-                let j = own.wrapping_sub(b) as i32;
-                (j as u32, j >= max_lane as i32)
-            }
-            ShflMode::Down => (own + b, own + b <= max_lane),
-            ShflMode::Bfly => (own ^ b, own ^ b <= max_lane),
-            ShflMode::Idx => {
-                let j = min_lane | (b & !segmask);
-                (j, j <= max_lane)
-            }
+    let of_all = |i: usize| uniform(&values[first + i]).then_some(values[first + i][0] as u32);
+    if lanes == u32::MAX
+        && let (Some(b), Some(c)) = (of_all(1), of_all(2))
+    {
+        // What is the same for all lanes is computed once, for each mode by itself.
+        return match mode {
+            ShflMode::Up => shfl_whole(&a, values, |own| source(ShflMode::Up, own, b, c)),
+            ShflMode::Down => shfl_whole(&a, values, |own| source(ShflMode::Down, own, b, c)),
+            ShflMode::Bfly => shfl_whole(&a, values, |own| source(ShflMode::Bfly, own, b, c)),
+            ShflMode::Idx => shfl_whole(&a, values, |own| source(ShflMode::Idx, own, b, c)),
         };
-        let j = j & 31;
+    }
+    for lane in each(lanes) {
+        let [b, c] = [1, 2].map(|i| values[first + i][lane] as u32);
+        let own = lane as u32;
+        let (j, p) = source(mode, own, b, c);
         let source = if p && lanes >> j & 1 != 0 { j } else { own };
         values[0][lane] = a[source as usize];
         values[1][lane] = u64::from(p);
     }
+}
+
+/// `shfl` of a whole warp, each lane of which gives a value.
+#[inline]
+fn shfl_whole(a: &[u64; 32], values: &mut Values, source: impl Fn(u32) -> (u32, bool)) {
+    let [d, in_range, ..] = values;
+    for (own, (d, in_range)) in (0..).zip(d.iter_mut().zip(in_range)) {
+        let (j, p) = source(own);
+        *d = a[(if p { j } else { own } & 31) as usize];
+        *in_range = u64::from(p);
+    }
+}
+
+/// PTX ISA, `shfl.sync`: with segmask = c\[12:8\], maxLane = (lane & segmask) | (c & ~segmask), minLane = lane & segmask, the
+/// source j and whether it is in range; out of range a lane keeps its own.
+#[inline(always)]
+fn source(mode: ShflMode, own: u32, b: u32, c: u32) -> (u32, bool) {
+    let b = b & 31;
+    let segmask = c >> 8 & 31;
+    let min_lane = own & segmask;
+    let max_lane = min_lane | (c & 31 & !segmask);
+    let (j, p) = match mode {
+        ShflMode::Up => {
+            let j = own.wrapping_sub(b) as i32;
+            (j as u32, j >= max_lane as i32)
+        }
+        ShflMode::Down => (own + b, own + b <= max_lane),
+        ShflMode::Bfly => (own ^ b, own ^ b <= max_lane),
+        ShflMode::Idx => {
+            let j = min_lane | (b & !segmask);
+            (j, j <= max_lane)
+        }
+    };
+    (j & 31, p)
 }
 
 /// PTX ISA, `vote.sync`: of the lanes those for which the predicate holds.

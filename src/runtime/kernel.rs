@@ -68,6 +68,7 @@ impl Kernel {
     }
 
     /// Whether what it leaves may depend on the order in which several workers run its blocks, which is not fixed.
+    #[cfg(feature = "cli")]
     pub(crate) fn depends_on_workers(&self) -> bool {
         let program = self.instance.program();
         program.engine().pool().threads() > 1 && program.facts(self.id).meets

@@ -241,6 +241,10 @@ fn initialise(body: &mut Body<'_, '_>, input: Option<&str>) {
             kind: register.kind,
             bits: register.bits,
         };
+        // Registers are zero until they are written.
+        if body.choices.chance(6) {
+            continue;
+        }
         match (register.kind, register.bits) {
             (TyKind::Pred, _) => {
                 let value = (body.value(6) as u32).to_string();

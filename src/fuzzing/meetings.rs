@@ -648,6 +648,14 @@ impl Body<'_, '_> {
         self.emit("add.u32", &[&count, &count, "1"]);
         self.emit("setp.ge.u32", &["%pf", &count, &limit]);
         self.emit_guarded("@%pf ", "bra", &[&done]);
+        // Lanes leave at different times.
+        if self.choices.chance(40) {
+            let all = std::mem::replace(&mut self.flow, Flow::UNKNOWN);
+            for _ in 0..self.choices.between(1, 4) {
+                self.any_row();
+            }
+            self.flow = all;
+        }
         match self.choices.below(3) {
             0 => self.emit(&format!("atom.{space}.or.b32"), &["%t0", &cell, "0"]),
             1 if self.module.target.has((6, 0), 70) => {

@@ -45,6 +45,7 @@ const AWAITED: &[&str] = &[
     "activemask",
     "redux",
     "elect",
+    "mbarrier",
     "mapa",
     "getctarank",
     "griddepcontrol",

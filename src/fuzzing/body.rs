@@ -92,7 +92,7 @@ impl Body<'_, '_> {
     }
 
     /// Appends an instruction of some row.
-    fn any_row(&mut self) {
+    pub(super) fn any_row(&mut self) {
         for _ in 0..8 {
             let row = if self.choices.chance(50) {
                 *self.choices.pick(&self.module.focus)

@@ -80,8 +80,8 @@ fn preamble(body: &mut Body<'_, '_>) {
     let window = format!(".b{window_bits}");
     body.plain(".reg .pred %pf;");
     body.plain(".reg .b32 %t<4>, %fuel, %lin, %tl, %tm, %tn, %mask;");
-    body.plain(format!(".reg {address} %at, %ar, %a<13>;"));
-    body.plain(format!(".reg {window} %w<4>;"));
+    body.plain(format!(".reg {address} %at, %ar, %a<14>;"));
+    body.plain(format!(".reg {window} %w<5>;"));
     if has_local(body) {
         body.plain(format!(".local .align 32 .b8 loc[{REGION}];"));
     }
@@ -214,6 +214,25 @@ fn common_regions(body: &mut Body<'_, '_>, window_bits: u32) {
         Space::Global,
         true,
     ));
+    // An mbarrier of each thread.
+    if module.target.has((7, 0), 80) {
+        body.emit(&window_mov, &["%w4", "mbs"]);
+        slice(body, "%w4", "%tl", 8);
+        body.emit(&mov, &["%a13", "mbs"]);
+        slice(body, "%a13", "%tl", 8);
+        body.emit(&format!("cvta.shared{address}"), &["%a13", "%a13"]);
+        if body.kernel {
+            let count = body.choices.between(1, 3).to_string();
+            body.emit("mbarrier.init.shared.b64", &["[%w4]", &count]);
+        }
+        for (way, space) in [("%w4", Space::Shared), ("%a13", Space::Generic)] {
+            regions.push(Region {
+                bytes: 8,
+                object: true,
+                ..Region::new(register(way), space, Space::Shared, true)
+            });
+        }
+    }
     for (to, name, space, lies) in [
         ("%a11", "cta", "shared", Space::Shared),
         ("%a12", "all", "global", Space::Global),
@@ -241,6 +260,10 @@ fn initialise(body: &mut Body<'_, '_>, input: Option<&str>) {
             kind: register.kind,
             bits: register.bits,
         };
+        // Registers are zero until they are written.
+        if body.choices.chance(6) {
+            continue;
+        }
         match (register.kind, register.bits) {
             (TyKind::Pred, _) => {
                 let value = (body.value(6) as u32).to_string();

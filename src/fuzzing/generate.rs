@@ -295,6 +295,10 @@ fn variables(choices: &mut Choices<'_>, module: &ModuleInfo) -> Vec<Item> {
     let bytes = REGION * module.block_threads;
     items.push(format!(".shared .align 32 .b8 shm[{bytes}];"));
     items.push(format!(".shared .align 32 .b8 cta[{REGION}];"));
+    if module.target.has((7, 0), 80) {
+        let count = module.block_threads;
+        items.push(format!(".shared .align 8 .b64 mbs[{count}];"));
+    }
     if module.meeting != Meeting::Never {
         // Lanes that the last warp does not have, too.
         let bytes = 8 * module.block_threads.next_multiple_of(32);

@@ -66,6 +66,10 @@ impl Meets {
 pub(super) fn polls(choice: &Choice<'_>) -> bool {
     match choice.form.mnemonic {
         "atom" | "nanosleep" | "fence" | "membar" => true,
+        "mbarrier" => matches!(
+            choice.word(SlotName::Variant),
+            Some("test_wait" | "try_wait")
+        ),
         "ld" => is_strong(choice),
         _ => false,
     }
@@ -238,6 +242,21 @@ impl Body<'_, '_> {
 
     /// Operands that say who meets where.
     pub(super) fn of_meeting(&mut self, form: &Form, name: &str) -> Option<Made> {
+        // Most arrivals are ones that an mbarrier waits for.
+        if form.mnemonic == "mbarrier" && self.choices.chance(95) {
+            return match name {
+                "count" => {
+                    let init = form.operands[0].name != "state";
+                    let value = self.choices.between(1, if init { 4 } else { 1 });
+                    Some(self.number(value as u64, "%tn"))
+                }
+                "tx-count" => {
+                    let value = self.choices.below(3) as u64;
+                    Some(self.number(value, "%tn"))
+                }
+                _ => None,
+            };
+        }
         let meets = Meets::of(form)?;
         match (meets, name) {
             (Meets::Masked, "membermask") => {
@@ -281,7 +300,7 @@ impl Body<'_, '_> {
                 "%tm".to_string()
             }
             3 => self
-                .any_register(Ty::B32)
+                .integer_register(Ty::B32)
                 .unwrap_or_else(|| ALL.to_string()),
             // The halves, or pairs, of the warp.
             4 | 5 => {
@@ -648,6 +667,14 @@ impl Body<'_, '_> {
         self.emit("add.u32", &[&count, &count, "1"]);
         self.emit("setp.ge.u32", &["%pf", &count, &limit]);
         self.emit_guarded("@%pf ", "bra", &[&done]);
+        // Lanes leave at different times.
+        if self.choices.chance(40) {
+            let all = std::mem::replace(&mut self.flow, Flow::UNKNOWN);
+            for _ in 0..self.choices.between(1, 4) {
+                self.any_row();
+            }
+            self.flow = all;
+        }
         match self.choices.below(3) {
             0 => self.emit(&format!("atom.{space}.or.b32"), &["%t0", &cell, "0"]),
             1 if self.module.target.has((6, 0), 70) => {

@@ -43,6 +43,8 @@ pub(super) struct Region {
     pub writes: bool,
     /// Whether other threads write it too: only atomics and strong accesses go there.
     pub common: bool,
+    /// Whether it is an mbarrier, which other instructions leave alone.
+    pub object: bool,
 }
 
 impl Region {
@@ -56,6 +58,7 @@ impl Region {
             reads: true,
             writes,
             common: false,
+            object: false,
         }
     }
 }
@@ -79,8 +82,9 @@ impl Body<'_, '_> {
     /// memory in this function.
     pub(super) fn place(&mut self, choice: &Choice<'static>, hint: bool) -> Option<Made> {
         let ty = choice.ty(SlotName::Type).ok();
+        let object = choice.form.mnemonic == "mbarrier";
         let atomic = matches!(choice.form.mnemonic, "atom" | "red");
-        let ty = if hint && !atomic { None } else { ty };
+        let ty = if hint && !atomic && !object { None } else { ty };
         let wanted = Wanted {
             bytes: ty.map_or(1, |ty| ty.bits as usize / 8 * length(choice)),
             store: choice.form.mnemonic == "st" || atomic,
@@ -103,6 +107,7 @@ impl Body<'_, '_> {
                     && (!only_global || region.lies == Space::Global)
                     && region.bytes >= wanted.bytes
                     && (wanted.strong || !region.common)
+                    && object == region.object
                     && (wild
                         || !wanted.atomic
                         || matches!(region.lies, Space::Global | Space::Shared))
@@ -221,7 +226,7 @@ impl Body<'_, '_> {
     }
 
     /// A register of the general ones that may be an index.
-    fn integer_register(&mut self, ty: Ty) -> Option<String> {
+    pub(super) fn integer_register(&mut self, ty: Ty) -> Option<String> {
         (0..8).find_map(|_| {
             let name = self.any_register(ty)?;
             let integer = self

@@ -172,10 +172,12 @@ pub(super) struct Lanes<'a, 'e> {
 impl Threads for Lanes<'_, '_> {
     fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<(), Fault> {
         if self.entry.launch.limits.stop.is_raised() {
-            // Code looks in loops: one that stops each time it goes round is none within a region.
+            // Code looks in loops: one in which threads meet each time they go round is none within a region.
             let lane = lanes.trailing_zeros();
             let site = record.sites[lane as usize];
-            return Err(self.fault(site, FaultKind::TimeLimit, warp, lane));
+            if self.entry.meeting(site).is_some() {
+                return Err(self.fault(site, FaultKind::TimeLimit, warp, lane));
+            }
         }
         let warp = warp as usize;
         let words = self.words;

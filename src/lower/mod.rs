@@ -1,7 +1,7 @@
 //! From IR and plan to Cranelift IR.
 //!
-//! One room for each family of pure operators ([`emit`] is what they share), rooms for memory and control, and
-//! [`function`], which walks the blocks. Values are those of one thread, or uniform: the loop over the threads of a CTA
+//! One room for each family of pure operators ([`emit`] is what they share), rooms for memory, control and [`sync`],
+//! [`region`] for kernels whose threads stop, and [`function`], which walks the blocks. Values are those of one thread, or uniform: the loop over the threads of a CTA
 //! is around a kernel's body, so what does not depend on the thread is hoisted out of it by Cranelift.
 
 mod abi;

@@ -1,7 +1,8 @@
 //! From IR to a plan for native code: control flow, values, provenance of addresses, facts about calls.
 //!
-//! A kernel without suspension points is one region: its threads run one after another, each to its end, in a loop
-//! around the body. [`ModulePlan`] says which functions can be compiled and what is known of them; each has a
+//! A kernel whose threads never stop is one region: they run one after another, each to its end, in a loop around the
+//! body. Others are cut at the points where threads stop ([`regions`]); what lives across a point is kept for each lane of a
+//! warp ([`Crossing`]). [`ModulePlan`] says which functions can be compiled and what is known of them; each has a
 //! [`FunctionPlan`].
 
 pub mod access;

@@ -8,7 +8,7 @@ use super::{Step, Trace, memory, special, sync};
 use crate::ir::System;
 use crate::ir::control::{CallType, Callee};
 use crate::ir::memory::Space;
-use crate::ir::{FuncId, Function, FunctionKind, Kind, Reg};
+use crate::ir::{FuncId, Function, FunctionKind, Reg};
 use crate::machine::schedule::TURN;
 use crate::machine::{Buffer, Fault, FaultKind, Room, View, window};
 use crate::semantics;
@@ -808,24 +808,9 @@ fn no_room(bytes: u64) -> Box<Wrong> {
 
 /// The type that an indirect call gives.
 fn indirect_type<'f>(code: &Code, caller: &'f Function, step: usize) -> Option<&'f CallType> {
-    match &code.inst(caller, step)?.kind {
-        Kind::Call(call) => match &call.callee {
-            Callee::Indirect { ty, .. } => Some(ty),
-            Callee::Direct(_) => None,
-        },
-        Kind::Pure(_)
-        | Kind::Load(_)
-        | Kind::Store(_)
-        | Kind::AddressOf(_)
-        | Kind::FunctionAddress { .. }
-        | Kind::Special { .. }
-        | Kind::Meet(_)
-        | Kind::Atomic(_)
-        | Kind::Fence(_)
-        | Kind::Mbarrier(_)
-        | Kind::Copy(_)
-        | Kind::Hint { .. }
-        | Kind::Unsupported => None,
+    match &code.inst(caller, step)?.kind.call()?.callee {
+        Callee::Indirect { ty, .. } => Some(ty),
+        Callee::Direct(_) => None,
     }
 }
 

@@ -79,6 +79,28 @@ pub enum Kind {
     Unsupported,
 }
 
+impl Kind {
+    /// The call that it is.
+    pub fn call(&self) -> Option<&Call> {
+        match self {
+            Kind::Call(call) => Some(call),
+            Kind::Pure(_)
+            | Kind::Load(_)
+            | Kind::Store(_)
+            | Kind::AddressOf(_)
+            | Kind::FunctionAddress { .. }
+            | Kind::Special { .. }
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
+            | Kind::Hint { .. }
+            | Kind::Unsupported => None,
+        }
+    }
+}
+
 /// A pure instruction: `dsts = op(srcs)`, as `op`'s [`Signature`] says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

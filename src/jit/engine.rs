@@ -9,7 +9,7 @@ use super::settings::Allocator;
 use super::{CompileError, FunctionStats, OptLevel, Settings, Stats, host};
 use crate::ir::control::Callee;
 use crate::ir::waits::Waits;
-use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Kind, Module};
+use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Module};
 use crate::lower::context::Entry;
 use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
 use crate::spmd::facts::SHALLOW;
@@ -387,24 +387,9 @@ pub(super) fn compile(
 
 /// Which functions need no context, and with all they call so little stack that every thread has it.
 fn simple(module: &Module, plan: &ModulePlan, frames: &[usize]) -> Vec<bool> {
-    let callee = |inst: &Inst| match &inst.kind {
-        Kind::Call(call) => match call.callee {
-            Callee::Direct(callee) => Some(callee.index()),
-            Callee::Indirect { .. } => None,
-        },
-        Kind::Pure(_)
-        | Kind::Load(_)
-        | Kind::Store(_)
-        | Kind::AddressOf(_)
-        | Kind::FunctionAddress { .. }
-        | Kind::Special { .. }
-        | Kind::Meet(_)
-        | Kind::Atomic(_)
-        | Kind::Fence(_)
-        | Kind::Mbarrier(_)
-        | Kind::Copy(_)
-        | Kind::Hint { .. }
-        | Kind::Unsupported => None,
+    let callee = |inst: &Inst| match inst.kind.call()?.callee {
+        Callee::Direct(callee) => Some(callee.index()),
+        Callee::Indirect { .. } => None,
     };
     let callees = |function: &IrFunction| -> Vec<usize> {
         let insts = function.blocks.iter().flat_map(|b| &b.insts);

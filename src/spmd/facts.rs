@@ -30,7 +30,7 @@ pub enum Absent {
         limit: u64,
     },
     /// Only the interpreter has what it needs: threads that wait for each other in a device function that cannot be put in the
-    /// place of its calls.
+    /// place of its calls, or copies of which parts are left out.
     #[error("only the interpreter has what it needs yet")]
     Interpreted,
     /// Cranelift says that it is too large.
@@ -329,24 +329,10 @@ pub fn facts(
 
 /// Whether a function calls others, system calls apart.
 pub(super) fn calls(module: &Module, function: &Function) -> bool {
-    (function.blocks.iter().flat_map(|b| &b.insts)).any(|inst| match &inst.kind {
-        Kind::Call(call) => match call.callee {
-            Callee::Direct(f) => System::of(&module.functions[f.index()]).is_none(),
-            Callee::Indirect { .. } => true,
-        },
-        Kind::Pure(_)
-        | Kind::Load(_)
-        | Kind::Store(_)
-        | Kind::AddressOf(_)
-        | Kind::FunctionAddress { .. }
-        | Kind::Special { .. }
-        | Kind::Meet(_)
-        | Kind::Atomic(_)
-        | Kind::Fence(_)
-        | Kind::Mbarrier(_)
-        | Kind::Copy(_)
-        | Kind::Hint { .. }
-        | Kind::Unsupported => false,
+    let insts = function.blocks.iter().flat_map(|b| &b.insts);
+    (insts.filter_map(|inst| inst.kind.call())).any(|call| match call.callee {
+        Callee::Direct(f) => System::of(&module.functions[f.index()]).is_none(),
+        Callee::Indirect { .. } => true,
     })
 }
 

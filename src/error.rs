@@ -298,6 +298,24 @@ pub enum Usage {
         /// The argument, from 0.
         argument: usize,
     },
+    /// Bytes that are not all memory of the device.
+    #[non_exhaustive]
+    NoMemory {
+        /// Where they begin.
+        address: u64,
+        /// How many they are.
+        bytes: u64,
+    },
+    /// Memory that cannot be registered.
+    #[non_exhaustive]
+    Registration {
+        /// Where it begins.
+        address: u64,
+        /// How long it is.
+        bytes: u64,
+        /// Why not.
+        problem: String,
+    },
     /// Cranelift IR that was given for functions of a module cannot stand for them.
     #[non_exhaustive]
     Clif {
@@ -371,6 +389,18 @@ impl fmt::Display for Usage {
             Usage::OtherDevice { callee, argument } => write!(
                 f,
                 "argument {argument} of {callee} is memory of another device"
+            ),
+            Usage::NoMemory { address, bytes } => write!(
+                f,
+                "the device has no memory for {bytes} bytes at {address:#x}"
+            ),
+            Usage::Registration {
+                address,
+                bytes,
+                problem,
+            } => write!(
+                f,
+                "{bytes} bytes at {address:#x} cannot be registered: {problem}"
             ),
             Usage::Clif { line, problem } => match line {
                 Some(line) => write!(f, "Cranelift IR, line {line}: {problem}"),

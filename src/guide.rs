@@ -57,7 +57,7 @@
 //! | `.global` | buffers; variables of an instance. Generic and `.global` addresses are the same | the buffer, the instance |
 //! | `.const` | variables of an instance, in a window of their own | the instance |
 //! | `.shared` | a window for each block: static variables, then [`Launch::shared`] bytes; zero when the block begins | the block |
-//! | `.local` | a window for each thread; frames are zero when a function begins | the call |
+//! | `.local` | a window for each thread; frames are zero when a function begins, and so is what `alloca` gives | the call |
 //! | `.param` of kernels | a window with the arguments, read-only | the launch |
 //!
 //! Addresses in windows are offsets that fit 32 bits, as on the GPU; `cvta` makes generic addresses of them, and
@@ -114,6 +114,11 @@
 //! The limits are CUDA's: 1024 threads a block, 227 KiB of shared memory, `.maxntid` and `.reqntid` of the kernel. The
 //! [`Report`] says what it took.
 //!
+//! Blocks form clusters if the kernel (`.reqnctapercluster`) or the launch ([`Launch::cluster`]) says so: 16 blocks at most,
+//! neighbours in the grid. The blocks of a cluster begin together and run on one thread of the host, by turns; addresses of
+//! their shared memory have the block's rank from bit 24 on. When a block is over its shared memory is out of bounds for the
+//! others (PTX leaves open what they would find): that is a fault, as any access beyond it is.
+//!
 //! Instructions that are not built yet do not spoil a module: `Module::parse` takes it, its other kernels run, and
 //! [`Instance::kernel`] refuses the one that needs them with an [`Unsupported`] that names each.
 //! [`FunctionInfo::unsupported`] tells beforehand:
@@ -125,7 +130,8 @@
 //!     .target sm_80
 //!     .address_size 64
 //!     .entry good() { ret; }
-//!     .entry later() { .reg .f32 f; sqrt.rn.f32 f, f; ret; }
+//!     .global .texref picture;
+//!     .entry later() { .reg .f32 f<5>; tex.1d.v4.f32.f32 {f1, f2, f3, f4}, [picture, {f0}]; ret; }
 //! ")?;
 //! for kernel in module.kernels() {
 //!     for missing in kernel.unsupported() {

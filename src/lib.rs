@@ -147,6 +147,7 @@ pub use check::ParseStats;
 pub use diag::Diagnostics;
 pub use error::{Error, Internal, Missing, Unsupported, Usage};
 pub use interp::{Step, Trace};
+pub use ir::Reading;
 pub use jit::{
     CraneliftSetting, FunctionStats, OptLevel, Stage, Stats as CompileStats, cranelift_settings,
 };

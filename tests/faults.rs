@@ -168,6 +168,83 @@ fn guarded_instructions_fault_only_where_they_execute() {
 }
 
 #[test]
+fn the_first_of_accesses_from_several_registers_is_told() {
+    // Of 16 bytes; each register's accesses are checked together, at the first.
+    for accesses in [
+        "[%a]; [%b+4]; [%b+8] // here; [%a+16]",
+        "[%a]; [%b+4]; [%a+16] // here; [%b+8]",
+        "[%a]; [%b+8] // here; [%a+16]; [%b+4]",
+        "[%a]; [%b+4]; [%c+8] // here; [%b+8]; [%c]; [%a+16]",
+        "[%a]; [%b+4]; [%a+8]; [%b+8] // here; [%c+8]",
+    ] {
+        let mut body = "
+            .entry k()
+            {
+                .shared .align 4 .b32 s[4];
+                .reg .b32 %a, %b, %c, %r;
+                mov.u32 %a, %tid.x;
+                add.u32 %b, %a, 8;
+                add.u32 %c, %a, 12;
+                st.shared.u32 [s], %a;\n"
+            .to_string();
+        for access in accesses.split("; ") {
+            let (address, here) = access.split_once(' ').unwrap_or((access, ""));
+            body += &format!("ld.shared.u32 %r, {address}; {here}\n");
+        }
+        for fault in faults(config(), Launch::grid(1), &[], &(body + "ret; }")) {
+            assert_eq!(fault.kind, FaultKind::OutOfBounds, "{accesses}");
+        }
+    }
+}
+
+#[test]
+fn scaled_indices_reach_what_there_is() {
+    for (product, indices) in [
+        ("mul.wide.s32", [0, 2, 3, 4, -1, -2, i32::MAX, i32::MIN]),
+        ("mul.wide.u32", [0, 1, 3, 4, 5, -1, i32::MAX, i32::MIN]),
+    ] {
+        for offset in [0, 4, -4, 8, 2, -12] {
+            let text = format!(
+                "{HEADER}.entry k(.param .u64 p, .param .u32 i)
+                {{
+                    .reg .b64 %p, %d; .reg .b32 %i, %r;
+                    ld.param.u64 %p, [p];
+                    ld.param.u32 %i, [i];
+                    {product} %d, %i, 4;
+                    add.u64 %d, %p, %d;
+                    ld.global.u32 %r, [%d+{offset}];
+                    ret;
+                }}"
+            );
+            let instance = instance(config(), &text);
+            let buffer = instance.device().alloc_zeroed::<u32>(4).unwrap();
+            let kernel = instance.kernel("k").unwrap();
+            for index in indices {
+                let wide = match product {
+                    "mul.wide.s32" => i64::from(index),
+                    _ => i64::from(index as u32),
+                };
+                let distance = 4 * wide + offset;
+                let kind = match distance {
+                    d if d % 4 != 0 => Some(FaultKind::Misaligned),
+                    0..16 => None,
+                    _ => Some(FaultKind::OutOfBounds),
+                };
+                for engine in ENGINES {
+                    let launch = Launch::grid(1).engine(engine);
+                    let found = match kernel.launch(launch, args![&buffer, index]) {
+                        Ok(_) => None,
+                        Err(Error::Fault(fault)) => Some(fault.kind),
+                        Err(error) => panic!("{error}"),
+                    };
+                    assert_eq!(found, kind, "{engine:?}: {product} {index}, {offset}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn traps() {
     expect(FaultKind::Trap, ".entry k() {\n  trap; // here\n}");
     expect(FaultKind::Trap, ".entry k() {\n  brkpt; // here\n ret;\n}");

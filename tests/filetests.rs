@@ -1,6 +1,7 @@
 //! Every file below `tests/filetests` is a test of that name. What a file says decides what is tested:
 //!
 //! * `//@ entry` and `// run:` lines: launches and calls, in both engines.
+//!   Instructions are read by the text of the PTX ISA, or as `//@ reading nvidia` says, a line for the whole file.
 //! * `// error: TEXT`, `// warning: TEXT`, `// unsupported: TEXT` at the end of a line: exactly these are said about the
 //!   file, each about its line; TEXT is in the words or in what they underline.
 //! * A file of the same name that ends in `.ast`, `.ir`, `.plan` or `.clif` instead of `.ptx`: what `ptxlift dump` shows
@@ -10,7 +11,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptxlift::diag::{Diagnostics, Severity};
 use ptxlift::testing::discover::discover;
 use ptxlift::testing::suite;
-use ptxlift::{Error, Module};
+use ptxlift::{Error, Module, Reading};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -65,7 +66,7 @@ fn test(path: &Path) -> Result<(), Failed> {
     if let Ok(files) = discover(&[path.to_path_buf()]) {
         tests += 1;
         for file in &files {
-            suite::expect(file, &[])?;
+            suite::expect(file, Reading::Text, &[1, 4, 8, 16], &[])?;
         }
     }
     if tests == 0 {

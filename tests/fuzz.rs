@@ -8,7 +8,7 @@ use ptxlift::fuzzing::{
 use ptxlift::testing::launch_lines;
 
 /// Programs of the main test: every row has its turn, and some seconds pass.
-const PROGRAMS: u64 = 400;
+const PROGRAMS: u64 = 600;
 
 fn campaign(seed: u64, programs: u64) -> Campaign {
     Campaign {
@@ -48,6 +48,27 @@ fn engines_agree_on_programs_of_every_row() {
     for kind in ["out of bounds", "misaligned", "trap"] {
         assert!(totals.faults.contains_key(kind), "{:?}", totals.faults);
     }
+}
+
+/// By the schedules of seeds, too; and those that are fixed leave the same by each.
+#[test]
+fn engines_agree_by_other_schedules() {
+    let options = Options {
+        seeds: Some(3),
+        ..Options::default()
+    };
+    let totals = run(&Campaign {
+        options,
+        ..campaign(5000, 60)
+    });
+    let failures: Vec<_> = totals
+        .failures
+        .iter()
+        .map(|f| format!("seed {}: {:?}\n{}", f.seed, f.verdict, f.case))
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(totals.fixed >= 30, "{}", totals.fixed);
+    assert!(totals.shuffled > totals.fixed, "{}", totals.shuffled);
 }
 
 #[test]

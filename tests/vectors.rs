@@ -1,7 +1,10 @@
-//! The vector and acceptance tables, each file a test, in both engines, operands in registers and as literals.
+//! The vector and acceptance tables, each file a test, in both engines, operands in registers and as literals; tables of results by both
+//! readings.
 
 mod support;
 
+use ptxlift::Reading;
+
 fn main() -> std::process::ExitCode {
-    support::run("vectors")
+    support::run("vectors", &Reading::ALL, &[1, 8])
 }

@@ -76,9 +76,9 @@ fn draw(path: &Path, title: &str, legend: &[&str], rows: &[Row]) -> Drawn {
     Ok(())
 }
 
-/// Time for each thread in native code, C and the interpreter, on a scale where each step is ten times the last.
+/// Time for each thread in native code, with eight together, in C and the interpreter, on a scale where each step is ten times the last.
 pub fn engines(path: &Path, results: &Results) -> Drawn {
-    const NAMES: [&str; 3] = ["native", "c", "interpreter"];
+    const NAMES: [&str; 4] = ["native", "8 together", "c", "interpreter"];
     let mut found = Vec::new();
     for subject in results.subjects("execute") {
         let group = format!("execute/{subject}");

@@ -134,13 +134,16 @@ fn launching<'a>(
     }
 }
 
-/// Native code, C and the interpreter, on one thread of the host.
+/// Native code, also with eight threads of the kernel together, C and the interpreter, on one thread of the host.
 pub fn executing(subject: &mut Subject) -> Vec<Bench<'_>> {
     const GROUP: &str = "execute";
-    let engine = |kind, name: &str| launching(GROUP, name.to_string(), subject, kind, 1, &[]);
+    let engine = |kind, name: &str, settings: &[_]| {
+        launching(GROUP, name.to_string(), subject, kind, 1, settings)
+    };
     let mut benches = vec![
-        engine(EngineKind::Native, "native"),
-        engine(EngineKind::Interpreter, "interpreter"),
+        engine(EngineKind::Native, "native", &[]),
+        engine(EngineKind::Native, "8 together", &[("width", "8")]),
+        engine(EngineKind::Interpreter, "interpreter", &[]),
     ];
     let work = benches[0].work;
     if let Some(reference) = &mut subject.reference {

@@ -8,8 +8,10 @@
 //! is measured apart from it, the benches of a group by turns; it is left out where a filter chooses some benches.
 
 mod charts;
+mod floats;
 mod groups;
 mod measure;
+mod reference;
 mod stages;
 mod subject;
 mod summary;
@@ -89,6 +91,9 @@ fn main() {
         suite.run_subject(subject, true);
     }
     for subject in &mut subject::kernels_that_meet() {
+        suite.run(groups::executing(subject));
+    }
+    for subject in &mut subject::kernels_of_floats() {
         suite.run(groups::executing(subject));
     }
     let (subjects, lacking) = subject::corpus();

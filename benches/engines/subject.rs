@@ -1,6 +1,7 @@
 //! What is measured: kernels with their launches, and where there is one the same work in C.
 
-use libloading::Library;
+use crate::floats;
+use crate::reference::{self, Reference};
 use ptxlift::testing::contents::ElemTy;
 use ptxlift::testing::exec::{self, Outcome, Prepared};
 use ptxlift::testing::launch::{Arg, ArgValue, LaunchSpec};
@@ -8,8 +9,6 @@ use ptxlift::testing::launch_toml::LaunchFile;
 use ptxlift::testing::tolerance::Tolerance;
 use ptxlift::{Engine, EngineConfig, EngineKind, Error, Module};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// A kernel and its launches.
 pub struct Subject {
@@ -19,6 +18,8 @@ pub struct Subject {
     pub native: LaunchSpec,
     pub interpreted: LaunchSpec,
     pub reference: Option<Reference>,
+    /// How close the reference's results come.
+    pub tolerance: Tolerance,
 }
 
 /// Threads of a launch.
@@ -69,18 +70,23 @@ impl Subject {
         let native = outcome(&self.prepare(&self.native, &engine)?, EngineKind::Native)?;
         if let Some(reference) = &mut self.reference {
             reference.call();
-            let words = words(native.buffers.last().expect("an output"));
-            assert_eq!(words, reference.output, "{}", self.name);
+            assert_eq!(native.buffers.len(), reference.buffers.len());
+            for (native, reference) in native.buffers.iter().zip(&reference.buffers) {
+                let ty = match self.tolerance {
+                    Tolerance::Exact => ElemTy::U32,
+                    Tolerance::Close { .. } => ElemTy::F32,
+                };
+                let same = self.tolerance.compare(ty, native, &bytes(reference));
+                assert_eq!(same, Ok(()), "{}", self.name);
+            }
         }
         Ok(())
     }
 }
 
-fn words(bytes: &[u8]) -> Vec<u32> {
-    let chunks = bytes.chunks_exact(4);
-    chunks
-        .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        .collect()
+/// Words in the order of memory.
+pub fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
 /// A kernel `(in, out, n)`, the first and the last only if it takes them.
@@ -249,6 +255,7 @@ impl Kernel {
             kernel: self.name.to_string(),
             grid: [blocks, 1, 1],
             block: [self.block, 1, 1],
+            cluster: None,
             dynamic_shared: 0,
             args,
         }
@@ -261,72 +268,35 @@ impl Kernel {
             text: self.text.to_string(),
             native: self.spec(native),
             interpreted: self.spec(interpreted),
-            reference: (self.reference).and_then(|source| Reference::compile(self, source)),
+            reference: (self.reference).and_then(|source| self.reference(source)),
+            tolerance: Tolerance::Exact,
         }
+    }
+
+    fn reference(&self, source: &str) -> Option<Reference> {
+        let library = reference::compile(self.name, source)?;
+        let symbol = format!("{}_ref", self.name);
+        let blocks = self.grids[0];
+        let items = blocks as usize * self.items;
+        let call = move |buffers: &mut [Vec<u32>]| {
+            let [input, output] = buffers else {
+                panic!("{symbol} has two buffers");
+            };
+            // SAFETY: the C source defines it with this type, but for what pointers point to, and the buffers have the words
+            // that so many items use.
+            unsafe {
+                let function = library.get::<Function>(symbol.as_bytes());
+                let function = function.expect("the reference");
+                function(input.as_ptr(), output.as_mut_ptr(), 0, items);
+            }
+        };
+        let before = vec![self.input(), vec![0; self.output(blocks)]];
+        Some(Reference::new(Box::new(call), before))
     }
 }
 
 /// `NAME_ref(in, out, begin, end)`
 type Function = unsafe extern "C" fn(*const u32, *mut u32, usize, usize);
-
-/// The work of a kernel in C.
-pub struct Reference {
-    library: Library,
-    symbol: String,
-    input: Vec<u32>,
-    output: Vec<u32>,
-    items: usize,
-}
-
-impl Reference {
-    /// By `gcc -O3 -march=native -fno-tree-vectorize`; `None` where there is no gcc.
-    fn compile(kernel: &Kernel, source: &str) -> Option<Self> {
-        let name = kernel.name;
-        let source = root().join(source);
-        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}_ref.so"));
-        let options = ["-O3", "-march=native", "-fno-tree-vectorize"];
-        let compiled = Command::new("gcc")
-            .args(options)
-            .args(["-shared", "-fPIC", "-o"])
-            .args([&library, &source])
-            .status();
-        match compiled {
-            Ok(status) if status.success() => {}
-            Ok(status) => {
-                eprintln!("{name}: no C reference: gcc ended with {status}");
-                return None;
-            }
-            Err(error) => {
-                eprintln!("{name}: no C reference: gcc cannot be run: {error}");
-                return None;
-            }
-        }
-        // SAFETY: the library was just made of the source in the repository, which has no initialisers.
-        let library = unsafe { Library::new(library) }.expect("a library that loads");
-        let blocks = kernel.grids[0];
-        Some(Reference {
-            library,
-            symbol: format!("{name}_ref"),
-            input: kernel.input(),
-            output: vec![0; kernel.output(blocks)],
-            items: blocks as usize * kernel.items,
-        })
-    }
-
-    /// Does the work of the native launch; gives the time. Filling the output anew does not count.
-    pub fn call(&mut self) -> Duration {
-        self.output.fill(0);
-        // SAFETY: the C source defines it with this type, but for what pointers point to, and the buffers have the words that
-        // so many items use.
-        unsafe {
-            let function = self.library.get::<Function>(self.symbol.as_bytes());
-            let function = function.expect("the reference");
-            let start = Instant::now();
-            function(self.input.as_ptr(), self.output.as_mut_ptr(), 0, self.items);
-            start.elapsed()
-        }
-    }
-}
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -344,6 +314,15 @@ pub fn kernels_that_meet() -> Vec<Subject> {
 
 fn subjects(kernels: &[Kernel]) -> Vec<Subject> {
     let mut subjects: Vec<Subject> = kernels.iter().map(Kernel::subject).collect();
+    for subject in &mut subjects {
+        subject.check().expect("a kernel that is supported");
+    }
+    subjects
+}
+
+/// The kernels of floating-point arithmetic.
+pub fn kernels_of_floats() -> Vec<Subject> {
+    let mut subjects = floats::subjects();
     for subject in &mut subjects {
         subject.check().expect("a kernel that is supported");
     }
@@ -375,11 +354,12 @@ fn launch(folder: &Path) -> Option<Subject> {
     }
     let name = folder.file_name().expect("a name").to_string_lossy();
     let mut subject = Subject {
-        name: name.into_owned(),
+        name: format!("corpus/{name}"),
         text: text(&description.modules[0]),
         native: description.spec.clone(),
         interpreted: description.spec.clone(),
         reference: None,
+        tolerance: Tolerance::Exact,
     };
     match subject.check() {
         Ok(()) => {}

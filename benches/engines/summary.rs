@@ -117,15 +117,19 @@ fn execute(text: &mut String, results: &Results) {
         let (Some(native), Some(interpreter)) = (find("native"), find("interpreter")) else {
             continue;
         };
-        let c = find("c");
+        let (c, together) = (find("c"), find("8 together"));
         let none = || "".to_string();
         rows.push(vec![
             subject.to_string(),
             digits(native.per_thread()),
             format!("±{:.0} %", native.spread()),
+            together.map_or_else(none, |t| digits(t.per_thread())),
             c.map_or_else(none, |c| digits(c.per_thread())),
             digits(interpreter.per_thread()),
             c.map_or_else(none, |c| digits(native.per_thread() / c.per_thread())),
+            together
+                .zip(c)
+                .map_or_else(none, |(t, c)| digits(t.per_thread() / c.per_thread())),
             digits(interpreter.per_thread() / native.per_thread()),
         ]);
     }
@@ -133,9 +137,11 @@ fn execute(text: &mut String, results: &Results) {
         "kernel",
         "native",
         "",
+        "8 threads together",
         "c",
         "interpreter",
         "native / c",
+        "together / c",
         "interpreter / native",
     ];
     table(text, &head, &rows);

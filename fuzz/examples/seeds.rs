@@ -1,6 +1,7 @@
 //! Fills `fuzz/corpus` with what the targets begin with, from the files in `tests/`, and writes `fuzz/ptx.dict`, the
 //! dictionary of the targets that take any bytes.
 
+use ptxlift::Reading;
 use ptxlift::diag::Source;
 use ptxlift::fuzzing::{dictionary, text};
 use ptxlift::syntax::ast::{Item, Module};
@@ -114,7 +115,10 @@ fn decisions() -> BTreeSet<Vec<u8>> {
 fn template_modules(name: &str, table: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    for row in table::parse(name, table).into_iter().flatten() {
+    for row in table::parse(name, table, Reading::Text)
+        .into_iter()
+        .flatten()
+    {
         let words = row.template.text.split([' ', ',', ';']);
         let instructions: Vec<_> = words
             .filter(|w| w.starts_with(|c: char| c.is_ascii_alphabetic()))

@@ -11,8 +11,8 @@ use crate::ir::bits::Op as BitsOp;
 use crate::ir::control::Terminator;
 use crate::ir::memory::{Address, AddressOf, Base, Space, Var};
 use crate::ir::{
-    BasicBlock, Block, FuncId, Guard, Inst, Kind, Operand, Pure, PureOp, Reg, RegClass, RegInfo,
-    StackVar, Unsupported, VarId,
+    BasicBlock, Block, FuncId, Guard, Inst, Kind, Operand, Pure, PureOp, Reading, Reg, RegClass,
+    RegInfo, StackVar, Unsupported, VarId,
 };
 use crate::syntax::ast::{self, Body, Statement};
 use rustc_hash::FxHashSet;
@@ -205,6 +205,7 @@ impl<'c, 's> Builder<'c, 's> {
                     .modifiers
                     .iter()
                     .any(|m| m.text == "param::entry");
+                self.checker.clusters |= ranks_ctas(instruction);
                 instruction::build(self, instruction);
                 self.guard = None;
             }
@@ -418,6 +419,7 @@ impl<'c, 's> Builder<'c, 's> {
             | Kind::Call(_)
             | Kind::Meet(_)
             | Kind::Fence(_)
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }
@@ -450,6 +452,7 @@ impl<'c, 's> Builder<'c, 's> {
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
             | Kind::Copy(_)
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => return,
         };
@@ -604,6 +607,10 @@ impl Context for Builder<'_, '_> {
         (self.checker.target.number, &self.checker.target.suffix)
     }
 
+    fn reading(&self) -> Reading {
+        self.checker.reading
+    }
+
     fn address_bits(&self) -> u32 {
         self.checker.target.address_bits
     }
@@ -641,4 +648,11 @@ impl Context for Builder<'_, '_> {
         let global = self.checker.names.keys().map(|name| (&**name, None));
         nearest(name, local.chain(global))
     }
+}
+
+/// Whether an instruction makes, or tells, addresses that say in which CTA of the cluster they lie.
+fn ranks_ctas(instruction: &ast::Instruction<'_>) -> bool {
+    let multicasts = |m: &ast::Name<'_>| m.text.starts_with("multicast::cluster");
+    matches!(instruction.mnemonic.text, "mapa" | "getctarank")
+        || instruction.modifiers.iter().any(multicasts)
 }

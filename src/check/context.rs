@@ -4,7 +4,7 @@
 
 use crate::diag::{Diagnostic, Span};
 use crate::ir::memory::{Space, Var};
-use crate::ir::{Block, FuncId, Kind, Operand, Reg, RegClass};
+use crate::ir::{Block, FuncId, Kind, Operand, Reading, Reg, RegClass};
 
 /// A type as declared, by name: `u32`, `b128`, `pred`, `f16x2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,8 @@ pub(crate) trait Context {
     fn version(&self) -> (u32, u32);
     /// Number and suffix of `.target`, such as `(90, "a")`.
     fn target(&self) -> (u32, &str);
+    /// Which meaning instructions have where there are two.
+    fn reading(&self) -> Reading;
     /// 32 or 64.
     fn address_bits(&self) -> u32;
     /// Whether the function is a kernel.

@@ -3,7 +3,7 @@
 use super::decls;
 use super::module::Checker;
 use crate::diag::Diagnostic;
-use crate::ir::{FuncId, ThreadLimits, Unsupported};
+use crate::ir::{ClusterLimits, FuncId, ThreadLimits};
 use crate::syntax::ast::{self, Directive, Name};
 
 /// The most registers that a function can be asked to preserve.
@@ -46,6 +46,7 @@ pub(super) fn of_function(
     function: &ast::Function<'_>,
 ) -> bool {
     let mut threads = ThreadLimits::default();
+    let mut clusters = ClusterLimits::default();
     let mut noreturn = false;
     let find = |word: &str| function.directives.iter().find(|d| d.name.text == word);
     let mut once = Vec::new();
@@ -92,14 +93,19 @@ pub(super) fn of_function(
             }
             "reqnctapercluster" | "maxclusterrank" => {
                 at_most(checker, directive, u32::MAX.into());
-                if name.text == "reqnctapercluster" && !is_one(directive) {
-                    checker.functions[id.index()].unsupported.push(Unsupported {
-                        span: name.span,
-                        what: "a cluster of several blocks".to_string(),
-                        family: "clusters",
-                    });
+                let mut values = directive.values.iter().map(decls::integer);
+                let mut number = |missing| match values.next() {
+                    Some(Ok(value)) => u32::try_from(value).unwrap_or(missing),
+                    Some(Err(_)) | None => missing,
+                };
+                if name.text == "reqnctapercluster" {
+                    clusters.required = Some([number(1), number(1), number(1)]);
+                } else {
+                    clusters.most = Some(number(0)).filter(|&most| most > 0);
                 }
             }
+            "explicitcluster" => clusters.explicit = true,
+            "blocksareclusters" => clusters.whole = true,
             _ => {}
         }
         if matches!(
@@ -134,22 +140,17 @@ pub(super) fn of_function(
             );
         }
     }
-    if let Some(clusters) = find("blocksareclusters")
+    if let Some(whole) = find("blocksareclusters")
         && (find("reqntid").is_none() || find("reqnctapercluster").is_none())
     {
         checker.reports.push(Diagnostic::error(
-            clusters.span,
+            whole.span,
             "`.blocksareclusters` needs `.reqntid` and `.reqnctapercluster`",
         ));
     }
     checker.functions[id.index()].threads = threads;
+    checker.functions[id.index()].clusters = clusters;
     noreturn
-}
-
-/// Whether all numbers of a directive are 1.
-fn is_one(directive: &Directive<'_>) -> bool {
-    let mut values = directive.values.iter();
-    values.all(|value| matches!(decls::integer(value), Ok(1)))
 }
 
 fn at_most(checker: &mut Checker<'_>, directive: &Directive<'_>, most: u64) {

@@ -5,12 +5,13 @@ use super::functions::{self, Signature};
 use super::module::Checker;
 use crate::diag::Diagnostic;
 use crate::ir::control::{Call, Callee, ParamTy, Slot, Terminator};
-use crate::ir::convert;
-use crate::ir::memory::{Address, AddressOf, Base, Load, Order, Space, Store, Var};
+use crate::ir::memory::{Address, AddressOf, Base, CLUSTER_SHIFT, Load, Order, Space, Store, Var};
 use crate::ir::{
-    BasicBlock, FuncId, Function, FunctionKind, Inst, Kind, Operand, Param, ParamKind, PureOp, Reg,
-    RegClass, RegInfo, RelocationTarget, StackVar, Unsupported,
+    BasicBlock, FuncId, Function, FunctionKind, Inst, IntTy, Kind, Operand, Param, ParamKind, Pure,
+    PureOp, Reg, RegClass, RegInfo, RelocationTarget, Special, StackVar, Unsupported, integer,
 };
+use crate::ir::{compare, convert};
+use crate::machine::window;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
@@ -131,6 +132,7 @@ pub(super) fn aliases(checker: &mut Checker<'_>) {
                 | Kind::Fence(_)
                 | Kind::Mbarrier(_)
                 | Kind::Copy(_)
+                | Kind::Stack(_)
                 | Kind::Hint { .. }
                 | Kind::Unsupported => {}
             }
@@ -227,6 +229,68 @@ fn take(regs: &mut Vec<RegInfo>, param: &mut Param, class: RegClass) -> Reg {
     reg
 }
 
+/// Has `isspacep.shared` ask for the CTA's own shared memory, where addresses say in which CTA of the cluster they lie: whether
+/// the distance from where that begins is one within it.
+pub(super) fn own_shared(function: &mut Function, address_bits: u32) {
+    let Function { blocks, regs, .. } = function;
+    let mut fresh = |class| {
+        let name = "".into();
+        regs.push(RegInfo { class, name });
+        Reg(regs.len() as u32 - 1)
+    };
+    let base = window::base(Space::Shared, address_bits).unwrap_or(0);
+    for block in blocks {
+        for mut inst in std::mem::take(&mut block.insts) {
+            if let Kind::Pure(pure) = &mut inst.kind
+                && let PureOp::Convert(convert::Op::Isspacep { space, class }) = pure.op
+                && space == Space::Shared
+                && let Some(address) = pure.srcs.first().copied()
+            {
+                let (ty, widen) = match class {
+                    RegClass::B64 => (IntTy::U64, convert::Op::WIDEN),
+                    _ => (IntTy::U32, convert::Op::Mov { class }),
+                };
+                let (low, start) = (fresh(RegClass::B32), fresh(class));
+                let (within, distance) = (fresh(class), fresh(class));
+                let sub = PureOp::Integer(integer::Op::Sub { ty, sat: false });
+                let before = [
+                    Kind::Special {
+                        dst: low,
+                        special: Special::SharedStart,
+                    },
+                    pure_of(PureOp::Convert(widen), start, &[Operand::Reg(low)]),
+                    pure_of(sub, within, &[address, Operand::Reg(start)]),
+                    pure_of(sub, distance, &[Operand::Reg(within), Operand::Imm(base)]),
+                ];
+                let (span, location) = (inst.span, inst.location);
+                block.insts.extend(before.map(|kind| Inst {
+                    guard: None,
+                    kind,
+                    span,
+                    location,
+                }));
+                pure.op = PureOp::Compare(compare::Op::Setp {
+                    cmp: compare::CmpOp::Lt,
+                    ty,
+                    combine: None,
+                });
+                pure.dsts.push(None);
+                pure.srcs = smallvec![Operand::Reg(distance), Operand::Imm(1 << CLUSTER_SHIFT)];
+            }
+            block.insts.push(inst);
+        }
+    }
+}
+
+/// A pure instruction with one destination.
+fn pure_of(op: PureOp, dst: Reg, srcs: &[Operand]) -> Kind {
+    Kind::Pure(Pure {
+        op,
+        dsts: smallvec![Some(dst)],
+        srcs: srcs.into(),
+    })
+}
+
 /// Gives each parameter of a device function whose address is taken a copy in `.local` memory, which is made when the
 /// function begins, and lets everything that names the parameter name the copy. PTX ISA, "Parameter State Space".
 ///
@@ -316,6 +380,7 @@ fn rename(inst: &mut Inst, copies: &FxHashMap<Var, u32>, taken: &mut Option<Reg>
         | Kind::Fence(_)
         | Kind::Mbarrier(_)
         | Kind::Copy(_)
+        | Kind::Stack(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => {}
     }

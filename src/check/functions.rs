@@ -9,7 +9,9 @@ use super::module::{Checker, Global, Info, twice};
 use crate::diag::{Diagnostic, Span};
 use crate::ir::control::ParamTy;
 use crate::ir::memory::{Space, Var};
-use crate::ir::{self, FuncId, FunctionKind, Param, ParamKind, RegClass, ThreadLimits};
+use crate::ir::{
+    self, ClusterLimits, FuncId, FunctionKind, Param, ParamKind, RegClass, ThreadLimits,
+};
 use crate::syntax::ast::{self, Name, Variable};
 use std::rc::Rc;
 
@@ -252,6 +254,7 @@ fn empty(name: Name<'_>, kind: FunctionKind) -> ir::Function {
         frame_bytes: 0,
         blocks: Vec::new(),
         threads: ThreadLimits::default(),
+        clusters: ClusterLimits::default(),
         shared_bytes: 0,
         shared_align: super::layout::LEAST_ALIGN,
         unsupported: Vec::new(),

@@ -6,11 +6,12 @@
 use super::context::Context;
 use super::operands::Resolver;
 use crate::diag::{Diagnostic, Span};
-use crate::ir::{Kind, Operand, Pure, PureOp, Reg, RegClass};
+use crate::ir::{Kind, Operand, Pure, PureOp, Reading, Reg, RegClass};
 use crate::isa::form::{Arg, At, Build, Choice, Complaint, Emit, Version};
 use crate::isa::{Refusal, Selection, names, select};
 use crate::syntax::ast;
 use smallvec::SmallVec;
+use std::fmt::{self, Display};
 
 /// Builds an instruction that is not control flow (`bra`, `brx`, `call`, `ret`, `exit`, `trap` and `brkpt` are the
 /// caller's). Its guard is the caller's too: what [`Context::emit`] appends carries it. Whatever is wrong is reported.
@@ -33,7 +34,7 @@ fn try_build(
     let choices = match select(instruction.mnemonic.text, &modifiers) {
         Ok(Selection::Forms(choices)) => choices,
         Ok(Selection::Unbuilt(family)) => {
-            context.unsupported(spelling(instruction), family, instruction.span);
+            context.unsupported(spelling(instruction).to_string(), family, instruction.span);
             return Ok(());
         }
         Err(refusal) => return Err(refused(instruction, &refusal)),
@@ -58,13 +59,21 @@ fn try_build(
             None => Arg::Absent,
         });
     }
+    let reading = match choice.form.nvidia {
+        Some(_) => context.reading(),
+        None => Reading::Text,
+    };
     match choice.form.build {
         Build::Pure(operator) => {
             let op = operator(choice, &args).map_err(|c| complaint(instruction, choice, &c))?;
-            emit_pure(context, op, &args);
+            let op = match op {
+                PureOp::Float(op) if context.target().0 < 20 => PureOp::Float(op.flushing()),
+                op => op,
+            };
+            emit_pure(context, op.read_as(reading), &args);
         }
         Build::Emit(function) => {
-            function(choice, &args, &mut Output(context))
+            function(choice, &args, &mut Output { context, reading })
                 .map_err(|c| complaint(instruction, choice, &c))?;
         }
         Build::Hint => context.emit(Kind::Hint {
@@ -75,13 +84,14 @@ fn try_build(
 }
 
 /// The instruction's words as written.
-fn spelling(instruction: &ast::Instruction<'_>) -> String {
-    let mut words = instruction.mnemonic.text.to_string();
-    for modifier in &instruction.modifiers {
-        words.push('.');
-        words.push_str(modifier.text);
-    }
-    words
+fn spelling(instruction: &ast::Instruction<'_>) -> impl Display {
+    fmt::from_fn(|f| {
+        f.write_str(instruction.mnemonic.text)?;
+        for modifier in &instruction.modifiers {
+            write!(f, ".{}", modifier.text)?;
+        }
+        Ok(())
+    })
 }
 
 /// Mnemonic and modifiers.
@@ -234,14 +244,15 @@ fn check_availability(
     instruction: &ast::Instruction<'_>,
     choice: &Choice<'_>,
 ) -> Result<(), Diagnostic> {
+    let (sm, suffix) = context.target();
+    let (since, target) = choice.form.needed(context.version(), sm);
     available(
         context,
         instruction.mnemonic.span,
-        &format!("`{}`", spelling(instruction)),
-        choice.form.since,
-        choice.form.target,
+        format_args!("`{}`", spelling(instruction)),
+        since,
+        target,
     )?;
-    let (sm, suffix) = context.target();
     if choice.form.is_gone(context.version(), sm)
         && let Some(((major, minor), of)) = choice.form.until
     {
@@ -255,12 +266,16 @@ fn check_availability(
             instruction.mnemonic.text
         )));
     }
-    let variants = choice.form.variants;
-    if !variants.is_empty() && (suffix.is_empty() || !variants.contains(&sm)) {
-        let names: Vec<String> = variants
-            .iter()
-            .map(|n| format!("`sm_{n}a`, `sm_{n}f`"))
-            .collect();
+    let form = choice.form;
+    if !form.is_in(sm, suffix) {
+        let name = |n: &u32| {
+            if form.families {
+                format!("`sm_{n}a`, `sm_{n}f`")
+            } else {
+                format!("`sm_{n}a`")
+            }
+        };
+        let names: Vec<String> = form.variants.iter().map(name).collect();
         return Err(Diagnostic::error(
             instruction.mnemonic.span,
             format!(
@@ -281,7 +296,7 @@ fn check_availability(
         available(
             context,
             span,
-            &format!("`.{}`", word.text),
+            format_args!("`.{}`", word.text),
             word.since,
             word.target,
         )?;
@@ -294,7 +309,7 @@ fn check_availability(
 pub(in crate::check) fn available(
     context: &dyn Context,
     span: Span,
-    what: &str,
+    what: impl Display,
     since: Version,
     target: u32,
 ) -> Result<(), Diagnostic> {
@@ -355,27 +370,39 @@ fn emit_pure(context: &mut dyn Context, op: PureOp, args: &[Arg]) {
 }
 
 /// The context as build functions see it.
-struct Output<'a>(&'a mut dyn Context);
+struct Output<'a> {
+    context: &'a mut dyn Context,
+    reading: Reading,
+}
+
+impl Output<'_> {
+    fn read(&self, mut kind: Kind) -> Kind {
+        if let Kind::Pure(pure) = &mut kind {
+            pure.op = pure.op.read_as(self.reading);
+        }
+        kind
+    }
+}
 
 impl Emit for Output<'_> {
     fn emit(&mut self, kind: Kind) {
-        self.0.emit(kind);
+        self.context.emit(self.read(kind));
     }
 
     fn prepare(&mut self, kind: Kind) {
-        self.0.emit_unguarded(kind);
+        self.context.emit_unguarded(self.read(kind));
     }
 
     fn fresh(&mut self, class: RegClass) -> Reg {
-        self.0.fresh(class)
+        self.context.fresh(class)
     }
 
     fn carry(&mut self) -> Reg {
-        self.0.carry()
+        self.context.carry()
     }
 
     fn address_class(&self) -> RegClass {
-        if self.0.address_bits() == 32 {
+        if self.context.address_bits() == 32 {
             RegClass::B32
         } else {
             RegClass::B64
@@ -514,8 +541,9 @@ mod tests {
 
     #[test]
     fn everything_that_is_lacking_is_listed() {
-        let module =
-            check("add.rn.f32 %r0, %r1, %r2;\nalloca.u32 %r0, 16;\nadd.u32 %r0, %r1, %r2;");
+        let module = check(
+            "tex.1d.v4.u32.u32 {%r0, %r1, %r2, %r3}, [%d0, {%r4}];\nwgmma.fence.sync.aligned;\nadd.u32 %r0, %r1, %r2;",
+        );
         let lacking: Vec<(&str, &str)> = module.functions[0]
             .unsupported
             .iter()
@@ -524,8 +552,8 @@ mod tests {
         assert_eq!(
             lacking,
             [
-                ("add.rn.f32", "floating point"),
-                ("alloca.u32", "stack manipulation")
+                ("tex.1d.v4.u32.u32", "textures"),
+                ("wgmma.fence.sync.aligned", "tensor cores")
             ]
         );
     }

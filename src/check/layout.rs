@@ -65,7 +65,9 @@ pub(super) fn memory(checker: &mut Checker<'_>) -> (u64, u32) {
         let (end, what, most) = match variable.space {
             Space::Global => (&mut globals, "`.global`", MAX_BYTES),
             Space::Const => (&mut constants, "`.const`", MAX_CONST_BYTES),
-            Space::Shared | Space::Generic | Space::Local | Space::Param => continue,
+            Space::Shared | Space::Cluster | Space::Generic | Space::Local | Space::Param => {
+                continue;
+            }
         };
         let before = *end;
         let gap = if before > 0 && variable.space == Space::Global {

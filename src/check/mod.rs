@@ -26,7 +26,7 @@ mod target;
 mod variables;
 
 use crate::diag::{Diagnostic, Diagnostics, Source};
-use crate::ir;
+use crate::ir::{self, Reading};
 use crate::syntax::{self, ast};
 use module::Checker;
 use report::Reports;
@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 /// Everything that is wrong with the text, at once.
 #[cfg(test)]
 pub(crate) fn parse_and_check(source: Source) -> Result<ir::Module, Diagnostics> {
-    timed(source).map(|(module, _)| module)
+    timed(source, Reading::Text).map(|(module, _)| module)
 }
 
 /// How long it took to read a text.
@@ -52,16 +52,19 @@ pub struct ParseStats {
     pub check: Duration,
 }
 
-/// Reads and checks a module, and says how long that took.
+/// Reads and checks a module, and says how long that took. Instructions that have two meanings have that of `reading`.
 ///
 /// # Errors
 /// Everything that is wrong with the text, at once.
-pub(crate) fn timed(source: Source) -> Result<(ir::Module, ParseStats), Diagnostics> {
+pub(crate) fn timed(
+    source: Source,
+    reading: Reading,
+) -> Result<(ir::Module, ParseStats), Diagnostics> {
     let source = Arc::new(source);
     let start = Instant::now();
     let parsed = syntax::parse(&source);
     let parse = start.elapsed();
-    let module = check(source.clone(), &parsed.module, parsed.diagnostics)?;
+    let module = check(source.clone(), &parsed.module, parsed.diagnostics, reading)?;
     let check = start.elapsed() - parse;
     Ok((module, ParseStats { parse, check }))
 }
@@ -74,6 +77,7 @@ pub(crate) fn check(
     source: Arc<Source>,
     module: &ast::Module<'_>,
     parse_diagnostics: Vec<Diagnostic>,
+    reading: Reading,
 ) -> Result<ir::Module, Diagnostics> {
     let mut reports = Reports::new(source.clone(), parse_diagnostics);
     if reports.has_errors() {
@@ -81,7 +85,7 @@ pub(crate) fn check(
         return Err(Diagnostics::new(source, reports.finish()));
     }
     let (target, items) = target::header(&module.items, &mut reports);
-    let mut checker = Checker::new(source, reports, target);
+    let mut checker = Checker::new(source, reports, target, reading);
     checker.items(items);
     finish::undefined(&mut checker);
     finish::follow_aliases(&mut checker);
@@ -90,6 +94,9 @@ pub(crate) fn check(
     finish::aliases(&mut checker);
     let mut pieces = finish::MAX_PIECES;
     for function in &mut checker.functions {
+        if checker.clusters {
+            finish::own_shared(function, checker.target.address_bits);
+        }
         finish::parameter_copies(function, &mut pieces);
         layout::stack(function, &mut checker.reports);
     }
@@ -97,10 +104,12 @@ pub(crate) fn check(
         source,
         reports,
         target,
+        reading,
         functions,
         variables,
         files,
         locations,
+        clusters,
         ..
     } = checker;
     if reports.has_errors() {
@@ -112,12 +121,14 @@ pub(crate) fn check(
         version: target.version,
         target: target.name,
         address_bits: target.address_bits,
+        reading,
         functions,
         variables,
         global_bytes,
         const_bytes,
         files,
         locations,
+        clusters,
     };
     if cfg!(debug_assertions)
         && let Err(violation) = ir::verify::verify(&module)

@@ -8,7 +8,7 @@ use super::target::{Target, item_span};
 use super::{functions, variables};
 use crate::diag::{Diagnostic, Source, Span};
 use crate::ir::memory::Var;
-use crate::ir::{self, FuncId, VarId};
+use crate::ir::{self, FuncId, Reading, VarId};
 use crate::syntax::ast::{self, Item};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
@@ -65,6 +65,7 @@ pub(super) struct Checker<'s> {
     pub source: Arc<Source>,
     pub reports: Reports,
     pub target: Target,
+    pub reading: Reading,
     pub names: FxHashMap<Cow<'s, str>, (Global, Span)>,
     pub functions: Vec<ir::Function>,
     pub infos: Vec<Info>,
@@ -84,6 +85,8 @@ pub(super) struct Checker<'s> {
     pub targets: u64,
     pub files: Vec<ir::SourceFile>,
     pub locations: Vec<ir::Location>,
+    /// Whether addresses of shared memory say in which CTA of the cluster they lie.
+    pub clusters: bool,
     located: FxHashMap<ir::Location, u32>,
     /// Labels that `function_name` of `.loc` names, and those that sections have.
     pub inlined: FxHashMap<&'s str, Span>,
@@ -92,11 +95,17 @@ pub(super) struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
-    pub(super) fn new(source: Arc<Source>, reports: Reports, target: Target) -> Self {
+    pub(super) fn new(
+        source: Arc<Source>,
+        reports: Reports,
+        target: Target,
+        reading: Reading,
+    ) -> Self {
         Checker {
             source,
             reports,
             target,
+            reading,
             names: FxHashMap::default(),
             functions: Vec::new(),
             infos: Vec::new(),
@@ -110,6 +119,7 @@ impl<'s> Checker<'s> {
             targets: 0,
             files: Vec::new(),
             locations: Vec::new(),
+            clusters: false,
             located: FxHashMap::default(),
             inlined: FxHashMap::default(),
             section_labels: FxHashSet::default(),

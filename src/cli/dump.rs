@@ -1,5 +1,6 @@
 //! `ptxlift dump`
 
+use super::ReadingArg;
 use super::error::Failure;
 use super::input;
 use super::out::Out;
@@ -28,6 +29,9 @@ pub(super) struct Args {
     /// Only this kernel or function
     #[arg(long, value_name = "K")]
     kernel: Option<String>,
+    /// Which meaning is followed where NVIDIA's tools depart from the text of the PTX ISA
+    #[arg(long, value_enum, default_value = "text")]
+    reading: ReadingArg,
     #[arg(long, value_name = "TRIPLE", hide = true)]
     target: Option<String>,
     #[command(flatten)]
@@ -64,7 +68,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     match args.stage {
         Stage::Ast => dump_ast(&Source::new(name, text), args.kernel.as_deref(), out),
         Stage::Ir => {
-            let module = Module::parse_named(name, text)?;
+            let module = args.reading.module(name, text)?;
             let mut text = String::new();
             for (index, function) in module.ir().functions.iter().enumerate() {
                 let wanted = args.kernel.as_ref().is_none_or(|k| *k == function.name);
@@ -98,7 +102,7 @@ fn dump_native(
     stage: jit::Stage,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let module = Module::parse_named(name, text)?;
+    let module = args.reading.module(name, text)?;
     let mut settings = jit::Settings::default();
     for (key, value) in args.set.pairs() {
         jit::choose(&mut settings, &key, &value).map_err(Failure::Usage)?;

@@ -1,5 +1,6 @@
 //! `ptxlift eval`
 
+use super::ReadingArg;
 use super::error::Failure;
 use super::json;
 use super::out::{Out, Style, counted};
@@ -27,6 +28,7 @@ Examples:
   ptxlift eval 'shf.l.wrap.b32 %d, %a, %b, %c' 0x1 0x80000000 3
   ptxlift eval 'add.cc.u32 %d, %a, %b; addc.u32 %f, 0, 0' 0xffffffff 1
   ptxlift eval --target sm_120a --ptx 8.8 'setp.lt.s32 %p, %a, %b' -1 0
+  ptxlift eval --reading nvidia 'vadd.u32.u32.u32.sat %d, %a, %b' 0xffffffff 2
   ptxlift eval --json 'popc.b32 %d, %a' 0xff | jq -r '.engines[0].results[0].hex'")]
 pub(super) struct Args {
     /// The statement
@@ -41,6 +43,9 @@ pub(super) struct Args {
     /// `.target` of the module around it
     #[arg(long, value_name = "SM", default_value = "sm_90")]
     target: String,
+    /// Which meaning is followed where NVIDIA's tools depart from the text of the PTX ISA
+    #[arg(long, value_enum, default_value = "text")]
+    reading: ReadingArg,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -141,7 +146,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         version: args.ptx.clone(),
         target: args.target.clone(),
     };
-    let (module, widths) = find_widths(&header, &template, &values)
+    let (module, widths) = find_widths(&header, &template, &values, args.reading)
         .map_err(|refusal| refusal.of_statement(args, &template))?;
     let engines = [EngineKind::Interpreter, EngineKind::Native];
     let interpreter = EngineConfig::default().kind(EngineKind::Interpreter);
@@ -310,6 +315,7 @@ fn find_widths(
     header: &Header,
     template: &Template,
     values: &[Value],
+    reading: ReadingArg,
 ) -> Result<(Module, Widths), Refusal> {
     let registers = template.operands.len() + template.results.len();
     let mut combinations: Vec<Vec<u32>> = vec![Vec::new()];
@@ -336,7 +342,7 @@ fn find_widths(
         };
         let mut text = ModuleText::new(&header.directives());
         let range = text.register_kernel(KERNEL, template, &widths);
-        match Module::parse_named("<statement>", text.as_str()) {
+        match reading.module("<statement>", text.as_str()) {
             Ok(module) => Ok((module, widths)),
             Err(Error::Diagnostics(diagnostics)) => Err(Refusal::Text(diagnostics, range)),
             Err(error) => Err(Refusal::Other(error.into())),
@@ -383,6 +389,7 @@ fn execute(
         kernel: KERNEL.to_string(),
         grid: [1; 3],
         block: [1; 3],
+        cluster: None,
         dynamic_shared: 0,
         args: vec![
             buffer("in", input),

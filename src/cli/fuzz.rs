@@ -6,7 +6,7 @@ use super::json;
 use super::numbers;
 use super::out::{Out, warn};
 use super::progress::Progress;
-use super::{EngineArg, settings};
+use super::{EngineArg, ReadingArg, settings};
 use crate::fuzzing::{self, Campaign, Options, Totals, Verdict, listing, rows};
 use crate::runtime::EngineKind;
 use serde_json::json as object;
@@ -24,6 +24,7 @@ Ctrl-C ends it early: it says what it has come to until then.
 Examples:
   ptxlift fuzz --seconds 60 --jobs 2
   ptxlift fuzz --seed 7 --programs 1 --print
+  ptxlift fuzz --seconds 60 --seeds 5
   ptxlift fuzz --seconds 600 --out failures; ptxlift test failures")]
 pub(super) struct Args {
     /// Begin no further program after so many seconds [default: 10, without --programs]
@@ -38,14 +39,18 @@ pub(super) struct Args {
     /// Who executes
     #[arg(long, value_enum, default_value = "both")]
     engine: EngineArg,
-    #[arg(long, value_name = "W", hide = true)]
-    width: Option<String>,
     /// Programs that run at the same time
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "1", alias = "threads")]
     jobs: NonZeroUsize,
     /// Write programs that fail into this folder, as launch cases [default: to standard output]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Run each launch by so many schedules other than the canonical one [default: one or two in some programs]
+    #[arg(long, value_name = "N")]
+    seeds: Option<u32>,
+    /// Read all programs so where NVIDIA's tools depart from the text of the PTX ISA [default: by the text, some by the tools]
+    #[arg(long, value_enum)]
+    reading: Option<ReadingArg>,
     /// Leave programs that fail as large as they are
     #[arg(long)]
     no_shrink: bool,
@@ -63,7 +68,6 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    super::require_width_1(args.width.as_deref())?;
     let seed = args.seed.unwrap_or_else(seed_by_the_clock);
     if args.print {
         out.text(format_args!("{}", fuzzing::Program::from_seed(seed).text()));
@@ -91,6 +95,8 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         options: Options {
             interpreter: kinds.contains(&EngineKind::Interpreter),
             native: kinds.contains(&EngineKind::Native),
+            seeds: args.seeds,
+            reading: args.reading.map(ReadingArg::reading),
             settings: args.set.pairs(),
             ..Options::default()
         },
@@ -201,9 +207,11 @@ fn report(args: &Args, campaign: &Campaign, totals: &Totals, files: &[PathBuf], 
             Some(file) => out.text(format_args!("  written to {}\n", file.display())),
             None => out.text(format_args!("{}\n", failure.case)),
         }
+        let reading = campaign.options.reading.map(|r| format!(" --reading {r}"));
         out.text(format_args!(
-            "  again: ptxlift fuzz --seed {} --programs 1\n\n",
-            failure.seed
+            "  again: ptxlift fuzz --seed {} --programs 1{}\n\n",
+            failure.seed,
+            reading.unwrap_or_default()
         ));
     }
     for broken in &totals.broken {
@@ -232,6 +240,10 @@ fn report(args: &Args, campaign: &Campaign, totals: &Totals, files: &[PathBuf], 
         totals.launches,
         totals.steps,
         rate(totals)
+    ));
+    out.text(format_args!(
+        "{} launches by other schedules, {} of them of programs that leave the same by all\n",
+        totals.shuffled, totals.fixed
     ));
     if campaign.options.native {
         out.text(format_args!(
@@ -297,6 +309,8 @@ fn to_json(campaign: &Campaign, totals: &Totals, files: &[PathBuf]) -> serde_jso
         "seed": campaign.seed,
         "programs": totals.programs,
         "launches": totals.launches,
+        "shuffled_launches": totals.shuffled,
+        "shuffled_launches_fixed": totals.fixed,
         "left_to_interpreter": totals.left,
         "executed": totals.steps,
         "seconds": totals.elapsed.as_secs_f64(),

@@ -125,6 +125,9 @@ struct FormReport {
     /// How it is written: alternatives in parentheses, what may be left out in braces.
     syntax: String,
     does: String,
+    /// What NVIDIA's tools compute instead (`--reading nvidia`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nvidia: Option<&'static str>,
     /// Types of operands, where they are not simply the instruction's.
     operand_types: Vec<String>,
     #[serde(flatten)]
@@ -255,6 +258,7 @@ fn instruction(name: &str) -> Result<Instruction, Failure> {
     let control = control.map(|&(_, form, doc, since, target)| FormReport {
         syntax: form.to_string(),
         does: doc.to_string(),
+        nvidia: None,
         operand_types: Vec::new(),
         needs: Needs::new(since, target),
         only_for: Vec::new(),
@@ -332,6 +336,7 @@ impl FormReport {
         FormReport {
             syntax,
             does: form.doc.to_string(),
+            nvidia: form.nvidia,
             operand_types: form.operands.iter().filter_map(show_type).collect(),
             needs: Needs::new(form.since, form.target),
             only_for: form
@@ -355,6 +360,10 @@ impl FormReport {
         let syntax = wrapped(&self.syntax, "", "      ", width);
         let syntax: String = syntax.lines().map(|line| strong(line) + "\n").collect();
         let mut lines = vec![self.does.clone()];
+        lines.extend(
+            self.nvidia
+                .map(|instead| format!("--reading nvidia: {instead}")),
+        );
         if !self.operand_types.is_empty() {
             lines.push(self.operand_types.join(", "));
         }

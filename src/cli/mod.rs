@@ -20,6 +20,8 @@ mod run;
 mod settings;
 mod test;
 
+use crate::ir::Reading;
+use crate::runtime::{Module, ModuleConfig};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use error::Failure;
@@ -115,35 +117,28 @@ impl EngineArg {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ReadingArg {
     /// The text
-    Isa,
-    /// NVIDIA's tools (not built yet)
+    #[value(alias = "isa")]
+    Text,
+    /// NVIDIA's tools
     Nvidia,
 }
 
 impl ReadingArg {
-    /// Only the text is followed yet.
-    fn require_isa(self) -> Result<(), Failure> {
+    fn reading(self) -> Reading {
         match self {
-            ReadingArg::Isa => Ok(()),
-            ReadingArg::Nvidia => Err(Failure::not_yet(
-                "`--reading nvidia`",
-                "the text of the PTX ISA is followed",
-            )),
+            ReadingArg::Text => Reading::Text,
+            ReadingArg::Nvidia => Reading::Nvidia,
         }
     }
-}
 
-/// `--width` other than 1.
-fn require_width_1(width: Option<&str>) -> Result<(), Failure> {
-    match width {
-        None | Some("1") => Ok(()),
-        Some(other @ ("4" | "8" | "16" | "all")) => Err(Failure::not_yet(
-            &format!("`--width {other}`"),
-            "threads are executed one by one",
-        )),
-        Some(other) => Err(Failure::Usage(format!(
-            "`--width {other}`: it is 1, 4, 8, 16 or all"
-        ))),
+    /// Reads a module.
+    fn module(
+        self,
+        name: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Result<Module, crate::Error> {
+        let config = ModuleConfig::default().name(name);
+        Module::parse_with(text, config.reading(self.reading()))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::error::Failure;
 use super::json;
 use super::out::Out;
-use crate::jit::{self, CraneliftSetting, cranelift_settings};
+use crate::jit::{self, CraneliftSetting, WIDTHS, cranelift_settings};
 use crate::runtime::EngineConfig;
 use serde::Serialize;
 
@@ -13,20 +13,61 @@ pub(super) struct Set {
     /// A setting of Cranelift's; `ptxlift settings` lists them
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse)]
     set: Vec<Setting>,
+    /// How many threads of a kernel native code takes together, side by side in vectors: 1, 4, 8 or 16; `test` and `fuzz` take
+    /// `all` of them [default: 1]
+    #[arg(long, value_name = "W", value_parser = parse_width)]
+    width: Option<Width>,
+}
+
+/// What `--width` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Width {
+    One(u32),
+    All,
+}
+
+fn parse_width(text: &str) -> Result<Width, String> {
+    match text.parse() {
+        Ok(width) if WIDTHS.contains(&width) => Ok(Width::One(width)),
+        _ if text == "all" => Ok(Width::All),
+        _ => Err("it is 1, 4, 8, 16 or all".to_string()),
+    }
 }
 
 impl Set {
     /// Hands the settings on.
     pub(super) fn apply(&self, config: EngineConfig) -> EngineConfig {
-        self.set.iter().fold(config, |config, set| {
-            config.setting(set.key.clone(), set.value.clone())
-        })
+        (self.pairs().into_iter()).fold(config, |config, (key, value)| config.setting(key, value))
     }
 
     /// Names and values.
     pub(super) fn pairs(&self) -> Vec<(String, String)> {
+        let width = match self.width {
+            Some(Width::One(width)) => Some((jit::WIDTH.to_string(), width.to_string())),
+            Some(Width::All) | None => None,
+        };
         let pairs = self.set.iter();
-        pairs.map(|s| (s.key.clone(), s.value.clone())).collect()
+        (pairs.map(|s| (s.key.clone(), s.value.clone())))
+            .chain(width)
+            .collect()
+    }
+
+    /// The widths to go through, for commands that take all; none for whatever there is by default.
+    pub(super) fn widths(&self) -> &'static [u32] {
+        match self.width {
+            Some(Width::All) => &WIDTHS,
+            Some(Width::One(_)) | None => &[],
+        }
+    }
+
+    /// Refuses `--width all`.
+    pub(super) fn require_one_width(&self) -> Result<(), Failure> {
+        match self.width {
+            Some(Width::All) => Err(Failure::Usage(
+                "`--width all` is for `test` and `fuzz`; here it is 1, 4, 8 or 16".to_string(),
+            )),
+            Some(Width::One(_)) | None => Ok(()),
+        }
     }
 }
 

@@ -36,10 +36,9 @@ pub(super) struct Args {
     /// Follow the canonical schedule and N others; expectations hold under each [implies --threads 1]
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
-    #[arg(long, value_name = "W", hide = true)]
-    width: Option<String>,
-    /// Which meaning is expected where NVIDIA's tools depart from the text of the PTX ISA
-    #[arg(long, value_enum, default_value = "isa")]
+    /// Which meaning is followed, and expected by *_vs_spec.tsv, where NVIDIA's tools depart from the text of the PTX ISA; files with
+    /// `//@ reading` have their own
+    #[arg(long, value_enum, default_value = "text")]
     reading: ReadingArg,
     /// Only cases whose name (FILE:LINE: TITLE) matches
     #[arg(long, value_name = "REGEX")]
@@ -71,6 +70,8 @@ struct Case<'a> {
     instruction: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     engine: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    width: Option<u32>,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     expected: Option<&'a str>,
@@ -94,6 +95,7 @@ impl<'a> Case<'a> {
             title: &case.title,
             instruction: &case.group,
             engine: case.engine.map(engine_name),
+            width: case.width,
             outcome,
             expected: expected.map(String::as_str),
             got: got.map(String::as_str),
@@ -103,8 +105,6 @@ impl<'a> Case<'a> {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    args.reading.require_isa()?;
-    super::require_width_1(args.width.as_deref())?;
     let filter = args
         .filter
         .as_deref()
@@ -124,6 +124,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     };
     let options = suite::Options {
         engines: args.engine.kinds(),
+        reading: args.reading.reading(),
         threads: match args.seeds {
             Some(_) => 1,
             None => args.threads.map_or(0, Into::into),
@@ -133,6 +134,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
         jobs: args.jobs.map_or(0, Into::into),
         time_limit: args.timeout.0,
         settings: args.set.pairs(),
+        widths: args.set.widths().to_vec(),
     };
     let mut report = suite::run_watched(&files, &options, &|done| progress.at(done));
     drop(progress);

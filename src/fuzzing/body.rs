@@ -1,6 +1,7 @@
 //! Bodies of functions: instructions of the rows, and the control flow around them.
 
 use super::choices::Choices;
+use super::copies::{Batch, Completes};
 use super::generate::ModuleInfo;
 use super::meetings::{self, Decided, Flow, Meeting};
 use super::operands::{Made, Register};
@@ -33,6 +34,8 @@ pub(super) struct Body<'g, 'b> {
     pub flow: Flow,
     pub base: Flow,
     pub decided: Decided,
+    /// Copies that are waited for together.
+    pub batch: Option<Batch>,
     /// Whether the next barriers are not `.aligned`, and have a number of threads.
     pub never_aligned: bool,
     pub needs_count: bool,
@@ -108,7 +111,7 @@ impl Body<'_, '_> {
     /// Appends an instruction of a row. Whether there is one here.
     pub(super) fn row(&mut self, row: usize) -> bool {
         let form = rows()[row];
-        if !self.module.target.has_row(form) {
+        if !self.module.target.has_row(form) || self.keeps_out(form) {
             return false;
         }
         for _ in 0..ATTEMPTS {
@@ -133,6 +136,10 @@ impl Body<'_, '_> {
         if (!self.module.polls && meetings::polls(&choice))
             || (self.never_aligned && choice.has(SlotName::Aligned))
         {
+            return false;
+        }
+        let completes = Completes::of(form);
+        if completes.is_some_and(|completes| !self.begin_move(&choice, completes)) {
             return false;
         }
         let (least, most) = form.operand_count();
@@ -173,6 +180,9 @@ impl Body<'_, '_> {
             operands,
             row: Some(row),
         }));
+        if let Some(completes) = completes {
+            self.end_move(completes);
+        }
         true
     }
 

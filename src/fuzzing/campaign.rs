@@ -2,7 +2,7 @@
 
 use super::oracle::{Options, Oracle, Verdict};
 use super::program::Program;
-use super::rows::rows;
+use super::rows::{is_past, rows};
 use super::shrink;
 use super::{Generated, case};
 use crate::machine::FaultKind;
@@ -64,6 +64,10 @@ pub struct Totals {
     pub programs: u64,
     /// Launches of their kernels.
     pub launches: u64,
+    /// Launches by the schedules of seeds.
+    pub shuffled: u64,
+    /// Of those, the ones of [fixed](Program::is_fixed) programs.
+    pub fixed: u64,
     /// Of those that ended well, the ones that native code left to the interpreter.
     pub left: u64,
     /// Steps of the interpreter.
@@ -89,6 +93,8 @@ impl Totals {
         Totals {
             programs: 0,
             launches: 0,
+            shuffled: 0,
+            fixed: 0,
             left: 0,
             steps: 0,
             faults: BTreeMap::new(),
@@ -101,15 +107,19 @@ impl Totals {
         }
     }
 
-    /// Indices of the rows of which no instruction was executed.
+    /// Indices of the rows of which no instruction was executed, but for those that are only in older modules than are generated.
     pub fn never_run(&self) -> Vec<usize> {
-        let never = |row: &usize| self.rows[*row].executed == 0;
+        let never = |row: &usize| self.rows[*row].executed == 0 && !is_past(rows()[*row]);
         (0..self.rows.len()).filter(never).collect()
     }
 
-    /// The fewest executions of a row.
+    /// The fewest executions of a row, of the same.
     pub fn fewest(&self) -> u64 {
-        self.rows.iter().map(|row| row.executed).min().unwrap_or(0)
+        (self.rows.iter().zip(rows()))
+            .filter(|(_, form)| !is_past(form))
+            .map(|(row, _)| row.executed)
+            .min()
+            .unwrap_or(0)
     }
 }
 
@@ -196,6 +206,10 @@ impl One {
     fn add_to(self, totals: &mut Totals) {
         totals.programs += 1;
         totals.launches += self.outcome.launches;
+        totals.shuffled += self.outcome.shuffled;
+        if self.generated.program.fixed {
+            totals.fixed += self.outcome.shuffled;
+        }
         totals.left += self.outcome.left;
         totals.steps += self.outcome.steps;
         totals.combinations_refused += self.generated.refused;

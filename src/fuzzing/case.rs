@@ -2,6 +2,7 @@
 
 use super::oracle::{Oracle, Verdict};
 use super::program::Program;
+use crate::ir::Reading;
 use crate::testing::exec::Outcome;
 use crate::testing::launch::{ArgValue, LaunchSpec};
 use std::fmt::Write as _;
@@ -28,11 +29,18 @@ pub(super) fn write(oracle: &Oracle, program: &Program, verdict: &Verdict, seed:
     for line in note.lines() {
         let _ = writeln!(out, "// {line}");
     }
+    let reading = oracle.reading(program);
+    if reading != Reading::Text {
+        let _ = writeln!(out, "//@ reading {reading}");
+    }
     for (number, launch) in program.launches.iter().enumerate() {
         let _ = writeln!(out, "//@ entry {}", launch.kernel);
         let three = |n: [u32; 3]| format!("{} {} {}", n[0], n[1], n[2]);
         let _ = writeln!(out, "//@ grid {}", three(launch.grid));
         let _ = writeln!(out, "//@ block {}", three(launch.block));
+        if let Some(cluster) = launch.cluster {
+            let _ = writeln!(out, "//@ cluster {}", three(cluster));
+        }
         if launch.dynamic_shared > 0 {
             let _ = writeln!(out, "//@ dynamic-shared {}", launch.dynamic_shared);
         }
@@ -88,7 +96,7 @@ fn expectations(launch: &LaunchSpec, left: &Outcome, out: &mut String) {
     }
     for (name, after) in &left.globals {
         // The only variables that programs write.
-        if name == "grw" || name == "all" {
+        if matches!(name.as_str(), "grw" | "all" | "asy") {
             let line = format!("//@ expect-global {name} {}", listed(&words(after)));
             changed.push(line.clone());
             lines.push(line);

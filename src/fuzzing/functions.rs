@@ -79,9 +79,10 @@ fn preamble(body: &mut Body<'_, '_>) {
     let window_bits = body.held("%w");
     let window = format!(".b{window_bits}");
     body.plain(".reg .pred %pf;");
-    body.plain(".reg .b32 %t<4>, %fuel, %lin, %tl, %tm, %tn, %mask;");
-    body.plain(format!(".reg {address} %at, %ar, %a<14>;"));
-    body.plain(format!(".reg {window} %w<5>;"));
+    body.plain(".reg .b32 %t<4>, %fuel, %lin, %tl, %tm, %tn, %tb, %mask;");
+    body.plain(format!(".reg {address} %at, %ar, %a<16>;"));
+    body.plain(format!(".reg {window} %w<6>;"));
+    body.plain(".reg .b64 %ts;");
     if has_local(body) {
         body.plain(format!(".local .align 32 .b8 loc[{REGION}];"));
     }
@@ -214,13 +215,28 @@ fn common_regions(body: &mut Body<'_, '_>, window_bits: u32) {
         Space::Global,
         true,
     ));
-    // An mbarrier of each thread.
+    // What nobody reads before the launch is over.
+    body.emit(&mov, &["%a14", "asy"]);
+    slice(body, "%a14", "%lin", REGION);
+    for space in [Space::Global, Space::Generic] {
+        regions.push(Region {
+            reads: false,
+            later: true,
+            ..Region::new(register("%a14"), space, Space::Global, true)
+        });
+    }
+    // An mbarrier of each thread, and one that counts its bytes.
     if module.target.has((7, 0), 80) {
         body.emit(&window_mov, &["%w4", "mbs"]);
         slice(body, "%w4", "%tl", 8);
         body.emit(&mov, &["%a13", "mbs"]);
         slice(body, "%a13", "%tl", 8);
         body.emit(&format!("cvta.shared{address}"), &["%a13", "%a13"]);
+        body.emit(&window_mov, &["%w5", "txs"]);
+        slice(body, "%w5", "%tl", 8);
+        body.emit(&mov, &["%a15", "txs"]);
+        slice(body, "%a15", "%tl", 8);
+        body.emit(&format!("cvta.shared{address}"), &["%a15", "%a15"]);
         if body.kernel {
             let count = body.choices.between(1, 3).to_string();
             body.emit("mbarrier.init.shared.b64", &["[%w4]", &count]);
@@ -245,7 +261,7 @@ fn common_regions(body: &mut Body<'_, '_>, window_bits: u32) {
 }
 
 /// Whether there is a local variable: in functions that may take the place of their calls there is none.
-fn has_local(body: &Body<'_, '_>) -> bool {
+pub(super) fn has_local(body: &Body<'_, '_>) -> bool {
     body.kernel || !body.module.plain
 }
 
@@ -437,11 +453,18 @@ fn store_registers(body: &mut Body<'_, '_>) {
 /// Copies the thread's local memory, its part of shared memory, and what all have there, to the end of its output.
 fn store_windows(body: &mut Body<'_, '_>) {
     let mut to = WINDOWS;
-    for (space, base) in [
-        ("local", "%w1"),
-        ("shared", "%w0"),
-        ("volatile.shared", "%w3"),
-    ] {
+    let module = body.module;
+    let mut windows = vec![("local", "%w1"), ("shared", "%w0")];
+    match (module.fixed, module.meeting) {
+        // Others may not have done with it, and nobody waits for them.
+        (true, Meeting::Never) => {}
+        (true, _) => {
+            body.emit("bar.sync", &["0"]);
+            windows.push(("volatile.shared", "%w3"));
+        }
+        (false, _) => windows.push(("volatile.shared", "%w3")),
+    }
+    for (space, base) in windows {
         for from in (0..REGION).step_by(16) {
             let (from, at) = (format!("[{base}+{from}]"), format!("[%a7+{to}]"));
             body.emit(

@@ -9,6 +9,7 @@ use super::places::REGION;
 use super::program::{Function, Item, Program};
 use super::rows::{Target, rows};
 use super::variant::Variant;
+use crate::ir::Reading;
 use crate::testing::contents::ElemTy;
 use crate::testing::launch::{Arg, ArgValue, LaunchSpec};
 
@@ -78,6 +79,8 @@ pub(super) struct ModuleInfo {
     pub elements: [usize; 2],
     /// How often an access is left to chance, in percent.
     pub wild: usize,
+    /// Whether what programs leave may not depend on the order in which threads run.
+    pub fixed: bool,
 }
 
 impl ModuleInfo {
@@ -112,6 +115,9 @@ pub(super) fn generate(choices: &mut Choices<'_>, turn: u64) -> Generated {
             items: variables(choices, &module),
             launches: Vec::new(),
             variants: variants(choices),
+            schedules: schedules(choices, &module),
+            reading: Reading::Text,
+            fixed: module.fixed,
         },
         refused: 0,
         broken: Vec::new(),
@@ -137,19 +143,28 @@ pub(super) fn generate(choices: &mut Choices<'_>, turn: u64) -> Generated {
         generated.program.items.push(Item::Function(function));
         generated.program.launches.push(launch);
     }
+    if choices.chance(25) {
+        generated.program.reading = Reading::Nvidia;
+    }
     generated
 }
 
 fn module(choices: &mut Choices<'_>, turn: u64) -> ModuleInfo {
-    let target = if choices.chance(60) {
-        Target::ALL[0]
+    let count = rows().len();
+    let first = (turn % count as u64) as usize * FOCUS;
+    let focus: Vec<usize> = (first..first + FOCUS).map(|row| row % count).collect();
+    let target = if choices.chance(80) {
+        let has_all = |target: &&Target| focus.iter().all(|row| target.has_row(rows()[*row]));
+        let all = Target::ALL.iter().find(has_all);
+        // Where none has them all, one that has one of them.
+        let one = rows()[*choices.pick(&focus)];
+        let some = Target::ALL.iter().find(|target| target.has_row(one));
+        *all.or(some).unwrap_or(&Target::ALL[0])
     } else {
         *choices.pick(&Target::ALL)
     };
-    let count = rows().len();
-    let first = (turn % count as u64) as usize * FOCUS;
     let memory = |row: &usize| matches!(rows()[*row].mnemonic, "ld" | "ldu" | "st");
-    let atomic = |row: &usize| matches!(rows()[*row].mnemonic, "atom" | "red");
+    let atomic = |row: &usize| matches!(rows()[*row].mnemonic, "atom" | "red" | "multimem");
     let meets = |row: &usize| Meets::of(rows()[*row]).is_some();
     let plain = choices.chance(60);
     let (meeting, polls) = meeting(choices, plain);
@@ -180,17 +195,20 @@ fn module(choices: &mut Choices<'_>, turn: u64) -> ModuleInfo {
             _ => choices.between(33, 100),
         },
         0 => choices.between(33, 40),
-        1..=4 => 1,
-        _ => choices.between(2, 8),
+        1 | 2 => 1,
+        3..=5 => choices.between(2, 8),
+        // Enough that some go together.
+        _ => choices.between(8, 24),
     };
     let blocks = if choices.chance(60) {
         1
     } else {
         choices.between(2, 4)
     };
+    let fixed = meeting != Meeting::Anywhere && choices.chance(40);
     ModuleInfo {
         target,
-        focus: (first..first + FOCUS).map(|row| row % count).collect(),
+        focus,
         memory: (0..count).filter(memory).collect(),
         atomics: (0..count).filter(atomic).collect(),
         meets: (0..count).filter(meets).collect(),
@@ -204,7 +222,8 @@ fn module(choices: &mut Choices<'_>, turn: u64) -> ModuleInfo {
         block_threads,
         threads: block_threads * blocks,
         elements: [*choices.pick(&[1, 2, 4, 8]), *choices.pick(&[1, 2, 4, 8])],
-        wild: if choices.chance(20) { 10 } else { 0 },
+        wild: if !fixed && choices.chance(20) { 10 } else { 0 },
+        fixed,
     }
 }
 
@@ -252,11 +271,23 @@ fn shape(choices: &mut Choices<'_>, target: &Target, plain: bool) -> Shape {
 /// Two variants of native code of each program: compiling takes most of the time.
 fn variants(choices: &mut Choices<'_>) -> Vec<Variant> {
     match choices.below(8) {
-        0..=2 => vec![Variant::Speed, Variant::Plain],
-        3 | 4 => vec![Variant::Speed],
+        0 => vec![Variant::Speed, Variant::Plain],
+        1 => vec![Variant::Speed, Variant::Wide4],
+        2 => vec![Variant::Wide8, Variant::Plain],
+        3 => vec![Variant::Wide16],
+        4 => vec![Variant::Wide8],
         5 => vec![Variant::Plain],
         6 => vec![Variant::SinglePass],
         _ => vec![Variant::Unchecked, Variant::Plain],
+    }
+}
+
+/// Seeds of schedules that a program is run by, besides the canonical one: none in most cases where nobody waits.
+fn schedules(choices: &mut Choices<'_>, module: &ModuleInfo) -> usize {
+    match choices.below(4) {
+        0 => 1,
+        1 if module.meeting != Meeting::Never => 2,
+        _ => 0,
     }
 }
 
@@ -292,12 +323,17 @@ fn variables(choices: &mut Choices<'_>, module: &ModuleInfo) -> Vec<Item> {
         ".global .align 32 .u64 all[{}] = {{{list}}};",
         REGION / 8
     ));
+    let bytes = REGION * module.threads;
+    items.push(format!(".global .align 32 .b8 asy[{bytes}];"));
     let bytes = REGION * module.block_threads;
     items.push(format!(".shared .align 32 .b8 shm[{bytes}];"));
     items.push(format!(".shared .align 32 .b8 cta[{REGION}];"));
     if module.target.has((7, 0), 80) {
         let count = module.block_threads;
         items.push(format!(".shared .align 8 .b64 mbs[{count}];"));
+        items.push(format!(".shared .align 8 .b64 txs[{count}];"));
+        items.push(".shared .align 8 .b64 mbx;".to_string());
+        items.push(".shared .align 4 .u32 tick;".to_string());
     }
     if module.meeting != Meeting::Never {
         // Lanes that the last warp does not have, too.
@@ -372,6 +408,7 @@ fn new_body<'g, 'b>(
         flow: Flow::UNKNOWN,
         base: Flow::UNKNOWN,
         decided: Decided::default(),
+        batch: None,
         never_aligned: false,
         needs_count: false,
         callable: usize::MAX,
@@ -453,6 +490,7 @@ fn launch(
         kernel: kernel.to_string(),
         grid,
         block,
+        cluster: None,
         dynamic_shared: if choices.chance(10) { 64 } else { 0 },
         args,
     }

@@ -129,6 +129,7 @@ fn launch(program: &Program, kernel: FunctionInfo<'_>, threads: u32, tally: &mut
         kernel: kernel.name().to_string(),
         grid: [threads.min(2), 1, 1],
         block,
+        cluster: None,
         dynamic_shared: SHARED,
         args: args.collect(),
     };

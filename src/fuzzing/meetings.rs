@@ -4,9 +4,14 @@
 //! warps of a team, and a mask has just the lanes that come. Threads that left by `exit` are waited for by nobody. The
 //! memory that several threads reach is accessed by atomics and strong accesses, whose order the canonical schedule fixes, or
 //! across a meeting. What `activemask` and the forms without a mask give depends on that schedule too; both engines follow it.
+//!
+//! A program that is fixed has nothing of it that could be seen: who is active is not asked, how long one waited is forgotten,
+//! and memory that several threads change is changed in ways whose order does not matter, and read when all have come.
 
 use super::body::Body;
+use super::copies::Move;
 use super::operands::Made;
+use super::places::place_of;
 use super::rows::rows;
 use crate::ir::{Operand, Reg, RegClass};
 use crate::isa::form::{Arg, Choice, Form, SlotName};
@@ -120,7 +125,7 @@ impl Flow {
 /// All lanes.
 pub(super) const ALL: &str = "0xffffffff";
 /// Barriers of the CTA: the last four, and 0. Those between are of teams, and of arrivals.
-const OF_ALL: [usize; 5] = [0, 12, 13, 14, 15];
+pub(super) const OF_ALL: [usize; 5] = [0, 12, 13, 14, 15];
 const OF_TEAMS: [(usize, usize); 2] = [(1, 4), (5, 3)];
 const OF_ARRIVALS: (usize, usize) = (8, 4);
 
@@ -132,6 +137,8 @@ pub(super) struct Decided {
     pub mask: Option<String>,
     /// Number of the barrier, and of threads.
     pub barrier: Option<(usize, usize)>,
+    /// What is moved, by an asynchronous instruction.
+    pub moves: Move,
 }
 
 impl Body<'_, '_> {
@@ -157,6 +164,7 @@ impl Body<'_, '_> {
         let alone = self.module.block_threads == 1;
         match (self.module.meeting, meets) {
             (Meeting::Never, _) => return false,
+            (_, Meets::Unmasked) if self.module.fixed && !alone => return false,
             (Meeting::Anywhere, _) | (Meeting::Alone | Meeting::Together, Meets::Unmasked) => {}
             (_, Meets::Barrier { arrives }) => {
                 if arrives && decided.barrier.is_none() {
@@ -191,7 +199,8 @@ impl Body<'_, '_> {
                 }
             }
             (Meeting::Alone, Meets::Masked) => {
-                if self.module.target.has((6, 2), 30) && self.choices.chance(50) {
+                let active = self.module.target.has((6, 2), 30) && !self.module.fixed;
+                if active && self.choices.chance(50) {
                     self.emit("activemask.b32", &["%tm"]);
                     self.decided.guard = Some(String::new());
                 } else {
@@ -230,7 +239,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn number(&mut self, value: u64, register: &str) -> Made {
+    pub(super) fn number(&mut self, value: u64, register: &str) -> Made {
         if self.choices.chance(60) {
             let arg = Arg::Src(Operand::Imm(value), RegClass::B32);
             return (value.to_string(), arg);
@@ -481,18 +490,20 @@ impl Body<'_, '_> {
 
     /// Something at which threads meet, or by which one waits for others.
     pub(super) fn meeting(&mut self, depth: usize) {
-        match self.choices.below(10) {
+        match self.choices.below(13) {
             0 | 1 => self.exchange(),
             2 => self.arrival(),
             3 => self.cluster(),
             4 => self.spin(depth),
             5 if depth < 3 && self.follows() => self.shrinking_loop(depth),
             6 | 7 => self.some_of(&self.module.atomics),
+            8 => self.copies(),
+            9 => self.rendezvous(),
             _ => self.some_of(&self.module.meets),
         }
     }
 
-    fn some_of(&mut self, list: &[usize]) {
+    pub(super) fn some_of(&mut self, list: &[usize]) {
         for _ in 0..4 {
             let row = *self.choices.pick(list);
             if self.row(row) {
@@ -572,7 +583,10 @@ impl Body<'_, '_> {
         self.emit("mov.u32", &["%t1", "xch"]);
         self.emit("mad.lo.u32", &["%t1", "%t0", "8", "%t1"]);
         self.emit(&format!("ld{volatile}.shared.b{bits}"), &[&take, "[%t1]"]);
-        self.gather();
+        // Nobody writes again until all have read.
+        if !self.gather() {
+            self.out.truncate(before);
+        }
     }
 
     /// Some arrive at a barrier at which the others wait.
@@ -654,7 +668,13 @@ impl Body<'_, '_> {
         } else {
             ("shared", "%w3", self.module.block_threads)
         };
-        let cell = format!("[{base}+{}]", 4 * self.choices.below(4));
+        // How long one waits is forgotten where it must not be seen.
+        let fixed = self.module.fixed;
+        let place = match place_of("add", Ty::U32) {
+            Some(place) if fixed => place,
+            Some(_) | None => 4 * self.choices.below(4),
+        };
+        let cell = format!("[{base}+{place}]");
         let wanted = self.choices.between(1, 2 * all).to_string();
         if self.choices.chance(70) {
             let guard = self.guard(20);
@@ -668,7 +688,7 @@ impl Body<'_, '_> {
         self.emit("setp.ge.u32", &["%pf", &count, &limit]);
         self.emit_guarded("@%pf ", "bra", &[&done]);
         // Lanes leave at different times.
-        if self.choices.chance(40) {
+        if !fixed && self.choices.chance(40) {
             let all = std::mem::replace(&mut self.flow, Flow::UNKNOWN);
             for _ in 0..self.choices.between(1, 4) {
                 self.any_row();
@@ -685,6 +705,8 @@ impl Body<'_, '_> {
         self.emit("setp.lt.u32", &["%pf", "%t0", &wanted]);
         self.emit_guarded("@%pf ", "bra", &[&again]);
         self.plain(format!("{done}:"));
-        self.emit("mov.b32", &[&to, &count]);
+        if !fixed {
+            self.emit("mov.b32", &[&to, &count]);
+        }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! [`Choices`] decide: by a seed, or by the bytes of a coverage-guided fuzzer. `generate` makes a module of them, whose
 //! instructions come from the rows of [`isa`](crate::isa) alone: which words go together, what the operands may be. It knows nothing of what
-//! the rows compute or become, so that a new row is generated without a change here. Programs end, leave nothing to
-//! the order of threads, and access memory where they may, except for some that are wild on purpose: the fault is
-//! then part of the outcome.
+//! the rows compute or become, so that a new row is generated without a change here. Programs end, and access memory where
+//! they may, except for some that are wild on purpose: the fault is then part of the outcome. What [fixed](Program::is_fixed)
+//! programs leave does not depend on the order in which threads run.
 //!
 //! An [`Oracle`] runs a [`Program`] in the interpreter and in [variants](Variant) of native code and compares what is
-//! left: buffers, module variables, faults with line, thread and address.
+//! left: buffers, module variables, faults with line, thread and address. It does so under the canonical schedule and under
+//! those of some seeds, by which the engines must agree as well; what a fixed program leaves must be the same by all of them.
 //!
 //! Other input than that of the generator: [`text`] says what holds of any bytes as PTX, [`mutate`] changes PTX into other
 //! PTX that is often legal, and [`launch`] runs whatever is in a module in both engines. [`dictionary`] lists the words.
@@ -21,11 +22,13 @@
 //! assert_eq!(outcome.verdict, Verdict::Agree, "{}", program.text());
 //! ```
 
+mod arrivals;
 mod body;
 mod calls;
 mod campaign;
 mod case;
 mod choices;
+mod copies;
 pub mod dictionary;
 mod functions;
 mod generate;
@@ -38,6 +41,7 @@ mod places;
 mod program;
 mod rows;
 mod shrink;
+mod stack;
 pub mod text;
 mod variant;
 

@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use super::choices::Choices;
+use super::copies::{Completes, is_of_move};
 use super::rows::Target;
 use crate::ir::memory::{AddressOf, Var};
 use crate::ir::video::Selector;
@@ -45,7 +46,9 @@ impl Register {
             (TyKind::Unsigned | TyKind::Signed, _) => width,
             (TyKind::Float, TyKind::Float) => self.bits == ty.bits,
             (TyKind::Float, _) => false,
-            (TyKind::PackedInt { .. }, kind) => kind == TyKind::Bits && self.bits == ty.bits,
+            (TyKind::PackedInt { .. } | TyKind::PackedFloat | TyKind::Alternate(_), kind) => {
+                kind == TyKind::Bits && self.bits == ty.bits
+            }
         }
     }
 }
@@ -213,14 +216,14 @@ impl Body<'_, '_> {
         if ty.kind == TyKind::Pred {
             return self.predicate();
         }
-        if self.choices.chance(25) {
+        if ty.has_constants() && self.choices.chance(25) {
             return Some(self.literal_arg(ty));
         }
         self.reg(ty, fit, false, true)
     }
 
     /// `p`, `!p`, 0 or 1.
-    fn predicate(&mut self) -> Option<Made> {
+    pub(super) fn predicate(&mut self) -> Option<Made> {
         if self.choices.chance(10) {
             return Some(self.literal_arg(Ty::PRED));
         }
@@ -245,6 +248,12 @@ impl Body<'_, '_> {
         let ty = choice.type_of(param.ty, address).ok()?;
         if let Some(made) = self.of_meeting(choice.form, param.name) {
             return Some(made);
+        }
+        if let Some(made) = self.of_stack(choice, param) {
+            return Some(made);
+        }
+        if Completes::of(choice.form).is_some() && is_of_move(param.name) {
+            return self.of_move(choice, param);
         }
         match param.kind {
             OperandKind::Dst => self.reg(ty, Fit::Exact, true, true),
@@ -300,6 +309,11 @@ impl Body<'_, '_> {
                 self.reg(ty, Fit::Exact, false, true)
             }
             OperandKind::SetpDst => self.setp_destination(),
+            OperandKind::SetpOneDst => {
+                let (p, reg) = self.reg(Ty::PRED, Fit::Exact, true, false).map(written)?;
+                let sink = if self.choices.chance(20) { "|_" } else { "" };
+                Some((format!("{p}{sink}"), Arg::Dsts(reg, None)))
+            }
             OperandKind::PairDst => {
                 let (value, reg) = match self.choices.below(5) {
                     0 => ("_".to_string(), None),
@@ -337,15 +351,17 @@ impl Body<'_, '_> {
             OperandKind::UnreadAddress => Some(("[0]".to_string(), Arg::Absent)),
             OperandKind::AsyncAddress(_) | OperandKind::MbarrierAddress => self.place(choice, true),
             OperandKind::Sink => Some(("_".to_string(), Arg::Dst(None, RegClass::B64))),
-            OperandKind::AsyncSrc => self.elements(choice, ty, false),
+            OperandKind::AsyncSrc => self.elements(choice, ty, Fit::Exact, false),
+            OperandKind::FourSrc => self.braces(ty, 4, Fit::Exact, false),
             OperandKind::SizeOrPred => {
                 if self.choices.chance(50) {
                     return self.predicate();
                 }
                 self.source(ty, Fit::Exact)
             }
-            OperandKind::LoadDst => self.elements(choice, ty, true),
-            OperandKind::StoreSrc => self.elements(choice, ty, false),
+            OperandKind::LoadDst => self.elements(choice, ty, Fit::Wider, true),
+            OperandKind::AtomDst => self.elements(choice, ty, Fit::Exact, true),
+            OperandKind::StoreSrc => self.elements(choice, ty, Fit::Wider, false),
             OperandKind::MovDst => self.mov_destination(choice, ty),
             OperandKind::MovSrc => self.mov_source(choice, ty, before),
             OperandKind::AddressSrc => self.address_source(choice, ty),
@@ -439,21 +455,27 @@ impl Body<'_, '_> {
     }
 
     /// What `ld` writes or `st` reads: one register, or as many as `.vN` says, in braces or as a vector register.
-    fn elements(&mut self, choice: &Choice<'static>, ty: Ty, writes: bool) -> Option<Made> {
+    fn elements(
+        &mut self,
+        choice: &Choice<'static>,
+        ty: Ty,
+        fit: Fit,
+        writes: bool,
+    ) -> Option<Made> {
         let count = length(choice);
         if count == 1 {
             return if writes {
-                self.reg(ty, Fit::Wider, true, true)
+                self.reg(ty, fit, true, true)
             } else {
-                self.source(ty, Fit::Wider)
+                self.source(ty, fit)
             };
         }
         if self.choices.chance(25)
-            && let Some(made) = self.vector(ty, count, Fit::Wider, writes)
+            && let Some(made) = self.vector(ty, count, fit, writes)
         {
             return Some(made);
         }
-        self.braces(ty, count, Fit::Wider, writes)
+        self.braces(ty, count, fit, writes)
     }
 
     /// A vector register of so many elements.
@@ -633,7 +655,9 @@ fn readable(special: &SpecialName, ty: Ty, wider: bool, target: &Target) -> bool
     let kind = match ty.kind {
         TyKind::Pred => special.bits == 1,
         TyKind::Bits | TyKind::Unsigned | TyKind::Signed => special.bits > 1,
-        TyKind::Float | TyKind::PackedInt { .. } => false,
+        TyKind::Float | TyKind::PackedInt { .. } | TyKind::PackedFloat | TyKind::Alternate(_) => {
+            false
+        }
     };
     let width = ty.bits == special.bits
         || (wider && ty.bits < special.bits)

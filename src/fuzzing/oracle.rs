@@ -4,8 +4,9 @@ use super::program::{Program, Text};
 use super::variant::Variant;
 use crate::error::{Error, Internal};
 use crate::interp::Step;
+use crate::ir::Reading;
 use crate::machine::{Fault, FaultKind};
-use crate::runtime::{Engine, EngineConfig, EngineKind, Module};
+use crate::runtime::{Engine, EngineConfig, EngineKind, Module, ModuleConfig};
 use crate::testing::exec::{Outcome as Left, Prepared, difference};
 use std::time::Duration;
 
@@ -21,6 +22,11 @@ pub struct Options {
     pub native: bool,
     /// How long a launch may take.
     pub time_limit: Duration,
+    /// By how many schedules of seeds each launch is run besides the canonical one; if nothing is said, some programs are by
+    /// one or two.
+    pub seeds: Option<u32>,
+    /// How instructions are read; if nothing is said, by the text in some programs, as NVIDIA's tools do in others.
+    pub reading: Option<Reading>,
     /// Settings of Cranelift's, by name and value, for all variants of native code.
     pub settings: Vec<(String, String)>,
     /// Changes what native code left before it is compared: for tests that a difference is seen.
@@ -28,12 +34,14 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Both engines, 10 seconds.
+    /// Both engines, two minutes: what programs do takes milliseconds, but other work may keep the machine busy.
     fn default() -> Self {
         Options {
             interpreter: true,
             native: true,
-            time_limit: Duration::from_secs(10),
+            time_limit: Duration::from_secs(120),
+            seeds: None,
+            reading: None,
             settings: Vec::new(),
             tamper: None,
         }
@@ -77,6 +85,8 @@ pub enum Sort {
     Place(FaultKind),
     /// What memory holds.
     Memory,
+    /// What is left by the schedule of a seed and by the canonical one, of a program for which that is to be the same.
+    Schedule,
 }
 
 /// What came of a program, and what it executed.
@@ -90,6 +100,8 @@ pub struct Outcome {
     pub steps: u64,
     /// Launches.
     pub launches: u64,
+    /// Those launches once more, by the schedules of seeds.
+    pub shuffled: u64,
     /// Of those that ended well, the ones that native code left to the interpreter.
     pub left: u64,
     /// The faults of launches in which all engines agree.
@@ -128,6 +140,7 @@ impl Oracle {
             executed: Vec::new(),
             steps: 0,
             launches: 0,
+            shuffled: 0,
             left: 0,
             faults: Vec::new(),
         };
@@ -148,7 +161,7 @@ impl Oracle {
         text: &Text,
         outcome: &mut Outcome,
     ) -> Result<Verdict, Error> {
-        let module = Module::parse(&text.text)?;
+        let module = self.module(program, &text.text)?;
         let mut counts = Counts::new(text);
         let mut verdict = Verdict::Agree;
         for (number, &variant) in program.variants.iter().enumerate() {
@@ -194,6 +207,10 @@ impl Oracle {
                         sort,
                     });
                 }
+                if number == 0 && verdict == Verdict::Agree {
+                    let left = [&interpreted, &native];
+                    verdict = self.shuffle(program, launch, &prepared, left, outcome)?;
+                }
                 if number == 0
                     && let Some(Err(fault)) = interpreted.or(native).map(|left| left.end)
                 {
@@ -211,6 +228,74 @@ impl Oracle {
         Ok(verdict)
     }
 
+    /// Runs a launch, which has `left` this under the canonical schedule, by those of some seeds. Engines must agree by each of
+    /// them, where threads may have to be left: otherwise native code runs them in the order of their index, whatever the
+    /// seed.
+    fn shuffle(
+        &self,
+        program: &Program,
+        launch: usize,
+        prepared: &Prepared,
+        left: [&Option<Left>; 2],
+        outcome: &mut Outcome,
+    ) -> Result<Verdict, Error> {
+        let agrees = prepared.kernel_suspends();
+        if !agrees && !program.fixed {
+            return Ok(Verdict::Agree);
+        }
+        let variant = program.variants.first().copied().unwrap_or(Variant::Speed);
+        let count = self.options.seeds.unwrap_or(program.schedules as u32);
+        for seed in 1..=u64::from(count) {
+            // Launches of one program have seeds of their own.
+            let seed = seed << 8 | launch as u64;
+            let prepared = prepared.clone().seed(Some(seed));
+            outcome.shuffled += 1;
+            let run = |kind, wanted: bool| wanted.then(|| prepared.run(kind)).transpose();
+            let interpreted = run(EngineKind::Interpreter, self.options.interpreter)?;
+            let native = run(EngineKind::Native, self.options.native && left[1].is_some())?;
+            let differ = |sort, what: String| {
+                Verdict::Differ(Difference {
+                    launch,
+                    variant,
+                    what: format!("by the schedule of seed {seed}: {what}"),
+                    sort,
+                })
+            };
+            let late =
+                |left: &Left| matches!(&left.end, Err(fault) if fault.kind == FaultKind::TimeLimit);
+            if [&interpreted, &native].into_iter().flatten().any(late) {
+                return Ok(Verdict::TimeLimit);
+            }
+            if let (Some(a), Some(b)) = (&interpreted, &native)
+                && agrees
+                && let Some((sort, what)) = compare(a, b)
+            {
+                return Ok(differ(sort, what));
+            }
+            if !program.fixed {
+                continue;
+            }
+            for (shuffled, canonical) in [&interpreted, &native].into_iter().zip(left) {
+                if let (Some(shuffled), Some(canonical)) = (shuffled, canonical)
+                    && let Some(what) = moved(canonical, shuffled)
+                {
+                    return Ok(differ(Sort::Schedule, what));
+                }
+            }
+        }
+        Ok(Verdict::Agree)
+    }
+
+    /// How the instructions of a program are read.
+    pub(super) fn reading(&self, program: &Program) -> Reading {
+        self.options.reading.unwrap_or(program.reading)
+    }
+
+    fn module(&self, program: &Program, text: impl Into<String>) -> Result<Module, Error> {
+        let config = ModuleConfig::default().reading(self.reading(program));
+        Module::parse_with(text, config)
+    }
+
     fn engine(&self, variant: Variant) -> &Engine {
         let found = self.engines.iter().find(|(v, _)| *v == variant);
         &found.unwrap_or(&self.engines[0]).1
@@ -221,7 +306,7 @@ impl Oracle {
     /// # Errors
     /// What keeps it from running.
     pub(super) fn reference(&self, program: &Program, launch: usize) -> Result<Left, Error> {
-        let module = Module::parse(program.text())?;
+        let module = self.module(program, program.text())?;
         let engine = Engine::new(
             self.engine(Variant::Speed)
                 .config()
@@ -265,6 +350,28 @@ fn compare(a: &Left, b: &Left) -> Option<(Sort, String)> {
             Some((Sort::Place(a.kind), what))
         }
         _ => difference(a, b).map(|what| (Sort::Memory, what)),
+    }
+}
+
+/// How what a schedule left differs from what the canonical one left. Which of several threads is the first to go wrong may
+/// differ, not whether one does.
+fn moved(canonical: &Left, shuffled: &Left) -> Option<String> {
+    let end = |left: &Left| match &left.end {
+        Ok(_) => "no fault".to_string(),
+        Err(fault) => fault.to_string(),
+    };
+    match (&canonical.end, &shuffled.end) {
+        (Ok(_), Ok(_)) => {
+            let what = difference(canonical, shuffled)?;
+            let what = what.replace("in the interpreter", "by the canonical schedule");
+            Some(what.replace("in native code", "by that one"))
+        }
+        (Err(_), Err(_)) => None,
+        (_, _) => Some(format!(
+            "it ends with {}, by the canonical schedule with {}",
+            end(shuffled),
+            end(canonical)
+        )),
     }
 }
 
@@ -330,5 +437,74 @@ impl<'t> Counts<'t> {
             }
         }
         (rows, self.steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuzzing::program::{Function, Item, Statement};
+    use crate::testing::launch::LaunchSpec;
+
+    /// Each thread of 64 notes at its place how many came before it.
+    fn tickets(fixed: bool) -> Program {
+        let body = "
+            .reg .b32 %r<3>;
+            .reg .b64 %rd<2>;
+            bar.sync 0;
+            mov.u32 %r0, %tid.x;
+            atom.global.add.u32 %r1, [count], 1;
+            mov.u64 %rd0, order;
+            mad.wide.u32 %rd0, %r0, 4, %rd0;
+            st.global.u32 [%rd0], %r1;
+            ret;";
+        Program {
+            header: ".version 8.0\n.target sm_80\n.address_size 64\n".to_string(),
+            items: vec![
+                Item::Declaration(".global .u32 count;".to_string()),
+                Item::Declaration(".global .u32 order[64];".to_string()),
+                Item::Function(Function {
+                    name: "k".to_string(),
+                    kernel: true,
+                    returns: Vec::new(),
+                    params: Vec::new(),
+                    body: vec![Statement::Plain(body.to_string())],
+                }),
+            ],
+            launches: vec![LaunchSpec {
+                kernel: "k".to_string(),
+                grid: [1; 3],
+                block: [64, 1, 1],
+                cluster: None,
+                dynamic_shared: 0,
+                args: Vec::new(),
+            }],
+            variants: vec![Variant::Speed],
+            schedules: 1,
+            reading: Reading::Text,
+            fixed,
+        }
+    }
+
+    /// Who draws which ticket depends on the schedule, by which the engines agree: wrong only where that must not be seen.
+    #[test]
+    fn results_that_depend_on_the_schedule_are_seen_where_they_must_not() {
+        let oracle = Oracle::new(Options {
+            seeds: Some(3),
+            ..Options::default()
+        });
+        let outcome = oracle.run(&tickets(false));
+        assert_eq!(outcome.verdict, Verdict::Agree);
+        assert_eq!(outcome.shuffled, 3);
+        let verdict = oracle.run(&tickets(true)).verdict;
+        let Verdict::Differ(difference) = verdict else {
+            panic!("{verdict:?}");
+        };
+        assert_eq!(difference.sort, Sort::Schedule);
+        assert!(
+            difference.what.contains("variable order"),
+            "{}",
+            difference.what
+        );
     }
 }

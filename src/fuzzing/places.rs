@@ -10,7 +10,7 @@ use super::operands::{Made, cut, length};
 use crate::ir::Reg;
 use crate::ir::memory::{Address, Base, Space, Var};
 use crate::isa::form::{Arg, Choice, SlotName};
-use crate::isa::types::Ty;
+use crate::isa::types::{Ty, TyKind};
 
 /// Bytes of the regions that accesses go to; a power of two, no less than the widest access.
 pub(super) const REGION: usize = 64;
@@ -45,6 +45,8 @@ pub(super) struct Region {
     pub common: bool,
     /// Whether it is an mbarrier, which other instructions leave alone.
     pub object: bool,
+    /// Whether what goes there need not be there before the launch is over.
+    pub later: bool,
 }
 
 impl Region {
@@ -59,7 +61,43 @@ impl Region {
             writes,
             common: false,
             object: false,
+            later: false,
         }
+    }
+}
+
+/// Where, in memory that several threads change in an order of which nothing is known, a reduction may go: words are changed
+/// by one operation each, so that what they hold in the end is the same by any order.
+pub(super) fn place_of(operation: &str, ty: Ty) -> Option<usize> {
+    // Sums of numbers differ by their order.
+    if !matches!(ty.kind, TyKind::Bits | TyKind::Unsigned | TyKind::Signed) {
+        return None;
+    }
+    let signed = ty.kind == TyKind::Signed;
+    let place = match operation {
+        "and" => 0,
+        "or" => 1,
+        "xor" => 2,
+        "add" => 3,
+        "min" if signed => 4,
+        "min" => 5,
+        "max" if signed => 6,
+        "max" => 7,
+        _ => return None,
+    };
+    match ty.bits {
+        32 => Some(4 * place),
+        64 if place < 4 => Some(REGION / 2 + 8 * place),
+        _ => None,
+    }
+}
+
+/// The instruction that does the same to a place: of multicast objects there is one member.
+fn access(choice: &Choice<'static>) -> &'static str {
+    match (choice.form.mnemonic, choice.word(SlotName::Variant)) {
+        ("multimem", Some("ld_reduce")) => "ld",
+        ("multimem", Some(variant)) => variant,
+        (mnemonic, _) => mnemonic,
     }
 }
 
@@ -73,6 +111,8 @@ struct Wanted {
     /// By an atomic, or a strong access.
     atomic: bool,
     strong: bool,
+    /// Where in memory that all change it may go, if that is not anywhere.
+    common: Option<usize>,
     /// Only `[...]`.
     brackets: bool,
 }
@@ -82,17 +122,22 @@ impl Body<'_, '_> {
     /// memory in this function.
     pub(super) fn place(&mut self, choice: &Choice<'static>, hint: bool) -> Option<Made> {
         let ty = choice.ty(SlotName::Type).ok();
-        let object = choice.form.mnemonic == "mbarrier";
-        let atomic = matches!(choice.form.mnemonic, "atom" | "red");
-        let ty = if hint && !atomic && !object { None } else { ty };
+        let arrives = choice.has(SlotName::Step) && choice.word(SlotName::Bulk) == Some("mbarrier");
+        let object = choice.form.mnemonic == "mbarrier" || arrives;
+        let name = access(choice);
+        let atomic = matches!(name, "atom" | "red");
+        let reaches = name != choice.form.mnemonic || atomic || object;
+        let ty = if hint && !reaches { None } else { ty };
         let wanted = Wanted {
             bytes: ty.map_or(1, |ty| ty.bits as usize / 8 * length(choice)),
-            store: choice.form.mnemonic == "st" || atomic,
+            store: name == "st" || atomic,
             constant: choice.has(SlotName::NonCoherent) || choice.form.mnemonic == "ldu",
             atomic,
             strong: atomic || is_strong(choice),
+            common: self.common_place(choice),
             brackets: hint,
         };
+        let fixed = self.module.fixed;
         let wild = self.wild > 0 && self.choices.chance(self.wild);
         let word = choice.word(SlotName::Space);
         // Where `.global` is all that may be said, a generic address must be one of global memory.
@@ -106,7 +151,8 @@ impl Body<'_, '_> {
                 self.said(word, region)
                     && (!only_global || region.lies == Space::Global)
                     && region.bytes >= wanted.bytes
-                    && (wanted.strong || !region.common)
+                    && (!region.common || (wanted.strong && (!fixed || wanted.common.is_some())))
+                    && !region.later
                     && object == region.object
                     && (wild
                         || !wanted.atomic
@@ -130,6 +176,14 @@ impl Body<'_, '_> {
             let closed = fits.iter().find(|region| !region.writes);
             region = closed.cloned().unwrap_or(region);
         }
+        if let Some(offset) = wanted.common.filter(|_| region.common && fixed) {
+            let (name, arg) = match &region.way {
+                Way::Register(base) => (base, at(Base::Reg(Reg(u32::MAX)), None)),
+                Way::Name { name, .. } => (name, at(Base::Var(Var::Local(0)), Some(region.lies))),
+                Way::Number => return None,
+            };
+            return Some((format!("[{name}+{offset}]"), arg));
+        }
         match &region.way {
             Way::Register(base) => Some(self.by_register(base, &region, &wanted, wild)),
             Way::Name { name, element } => self.by_name(name, *element, &region, &wanted, wild),
@@ -140,15 +194,24 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Where a reduction may go in memory that all change, whoever comes first.
+    fn common_place(&self, choice: &Choice<'static>) -> Option<usize> {
+        if access(choice) != "red" {
+            return None;
+        }
+        let operation = choice.word(SlotName::Operation)?;
+        place_of(operation, choice.ty(SlotName::Type).ok()?)
+    }
+
     /// Whether the word of an instruction reaches a region.
-    fn said(&self, word: Option<&str>, region: &Region) -> bool {
+    pub(super) fn said(&self, word: Option<&str>, region: &Region) -> bool {
         let by_name = matches!(region.way, Way::Name { .. });
         match word {
             None => match region.space {
                 Space::Generic => true,
                 // A name says where it lies.
                 Space::Global | Space::Shared | Space::Local => by_name,
-                Space::Const | Space::Param => false,
+                Space::Cluster | Space::Const | Space::Param => false,
             },
             Some("global") => region.space == Space::Global,
             Some("shared" | "shared::cta" | "shared::cluster") => region.space == Space::Shared,
@@ -232,7 +295,7 @@ impl Body<'_, '_> {
             let integer = self
                 .regs
                 .iter()
-                .any(|r| r.name == name && r.kind != crate::isa::types::TyKind::Float);
+                .any(|r| r.name == name && r.kind != TyKind::Float);
             integer.then_some(name)
         })
     }
@@ -280,7 +343,7 @@ impl Body<'_, '_> {
                 Space::Local => "local",
                 Space::Const => "const",
                 Space::Param if region.reads && self.kernel => "param",
-                Space::Param | Space::Global | Space::Generic => continue,
+                Space::Cluster | Space::Param | Space::Global | Space::Generic => continue,
             };
             list.push((name.clone(), space));
         }

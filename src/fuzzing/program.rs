@@ -1,6 +1,7 @@
 //! A generated program: pieces that can be taken away one by one, and how it is launched.
 
 use super::variant::Variant;
+use crate::ir::Reading;
 use crate::testing::launch::LaunchSpec;
 use std::fmt::Write as _;
 
@@ -13,6 +14,12 @@ pub struct Program {
     /// Launches of its kernels, each on memory filled anew.
     pub(super) launches: Vec<LaunchSpec>,
     pub(super) variants: Vec<Variant>,
+    /// By how many schedules, besides the canonical one, it is run where nothing else is said.
+    pub(super) schedules: usize,
+    /// How its instructions are read where nothing else is said.
+    pub(super) reading: Reading,
+    /// See [`Program::is_fixed`].
+    pub(super) fixed: bool,
 }
 
 /// A piece of a module.
@@ -69,6 +76,11 @@ impl Program {
     /// The module's text.
     pub fn text(&self) -> String {
         self.write().text
+    }
+
+    /// Whether what it leaves is the same whatever the order in which its threads run.
+    pub fn is_fixed(&self) -> bool {
+        self.fixed
     }
 
     /// How its kernels are launched.

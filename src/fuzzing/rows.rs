@@ -8,28 +8,10 @@ use crate::isa::{FORMS, Selection, select};
 use smallvec::{SmallVec, smallvec};
 use std::sync::LazyLock;
 
-/// Asynchronous copies, which may complete on an mbarrier. Programs have none of it yet; the test of coverage asks for none of
-/// it either. A mnemonic goes from here when programs may have it.
-const NOT_GENERATED: &[&str] = &["cp"];
-
-/// The families, without the rows that are [`NOT_GENERATED`].
-fn families() -> impl Iterator<Item = impl Iterator<Item = &'static Form>> {
-    FORMS.iter().copied().map(|family| {
-        let generated = |form: &&Form| {
-            // `st.async` completes on an mbarrier.
-            let asynchronous = form.slots.first().is_some_and(|slot| {
-                slot.need == Need::First && slot.words.iter().any(|w| w.text == "async")
-            });
-            !NOT_GENERATED.contains(&form.mnemonic) && !asynchronous
-        };
-        family.iter().filter(generated)
-    })
-}
-
-/// All rows of all families that programs may have, in order; counts and [`Program::rows`](super::Program::rows) are by
-/// index into it.
+/// All rows of all families, in order; counts and [`Program::rows`](super::Program::rows) are by index into it.
 pub fn rows() -> &'static [&'static Form] {
-    static ROWS: LazyLock<Vec<&'static Form>> = LazyLock::new(|| families().flatten().collect());
+    static ROWS: LazyLock<Vec<&'static Form>> =
+        LazyLock::new(|| FORMS.iter().copied().flatten().collect());
     &ROWS
 }
 
@@ -69,9 +51,8 @@ pub(super) fn chained() -> &'static [usize] {
     static CHAINED: LazyLock<Vec<usize>> = LazyLock::new(|| {
         let mut next = 0;
         let mut chained = Vec::new();
-        for family in families() {
-            let family: Vec<&Form> = family.collect();
-            let carries = |form: &&Form| form.slots.iter().any(|s| s.name == SlotName::Carry);
+        for family in FORMS {
+            let carries = |form: &Form| form.slots.iter().any(|s| s.name == SlotName::Carry);
             if family.iter().any(carries) {
                 chained.extend(next..next + family.len());
             }
@@ -101,12 +82,12 @@ impl Target {
         }
     }
 
-    /// What programs are generated for. The first has every row that any has.
+    /// What programs are generated for. The first has every row that any has, but for those of [`Form::only_architectures`].
     pub(super) const ALL: [Target; 12] = [
         Target::new((9, 5), 121, "a", 64),
         Target::new((9, 4), 107, "f", 64),
         Target::new((9, 5), 120, "f", 64),
-        Target::new((9, 0), 103, "a", 64),
+        Target::new((9, 5), 103, "a", 64),
         Target::new((8, 7), 90, "", 64),
         Target::new((8, 3), 80, "", 64),
         Target::new((8, 3), 80, "", 32),
@@ -124,10 +105,10 @@ impl Target {
 
     /// Whether the target has some instruction of a row.
     pub(super) fn has_row(&self, form: &Form) -> bool {
-        self.has(form.since, form.target)
+        let (since, target) = form.needed(self.version, self.sm);
+        self.has(since, target)
             && !form.is_gone(self.version, self.sm)
-            && (form.variants.is_empty()
-                || (!self.suffix.is_empty() && form.variants.contains(&self.sm)))
+            && form.is_in(self.sm, self.suffix)
     }
 
     /// The class of an address.
@@ -149,6 +130,11 @@ impl Target {
         } = self;
         format!(".version {major}.{minor}\n.target sm_{sm}{suffix}\n.address_size {address_bits}\n")
     }
+}
+
+/// Whether every module that has the row is older than those that are generated.
+pub(super) fn is_past(form: &Form) -> bool {
+    (Target::ALL.iter()).all(|target| form.is_gone(target.version, target.sm))
 }
 
 /// The row with words in its slots that the target has and its rule takes; or `None`, if chance found none.

@@ -2,7 +2,7 @@
 //! way. Whether what is left is legal the checker says.
 
 use super::campaign::same_sort;
-use super::oracle::{Oracle, Verdict};
+use super::oracle::{Difference, Oracle, Sort, Verdict};
 use super::program::{Function, Instruction, Item, Program, Statement};
 use crate::testing::launch::ArgValue;
 use std::collections::HashSet;
@@ -33,8 +33,10 @@ pub(super) fn shrink_failure(
     verdict: &Verdict,
 ) -> (Program, Verdict) {
     let mut last = verdict.clone();
-    // What runs out of time takes too long to be tried often.
-    if *verdict == Verdict::TimeLimit {
+    // What runs out of time takes too long to be tried often. What must not depend on the schedule does as soon as a wait is
+    // taken away.
+    let scheduled = |d: &Difference| d.sort == Sort::Schedule;
+    if *verdict == Verdict::TimeLimit || matches!(verdict, Verdict::Differ(d) if scheduled(d)) {
         return (program.clone(), last);
     }
     let small = shrink(program, &mut |candidate| {

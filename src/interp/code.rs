@@ -91,6 +91,7 @@ pub(super) enum What {
     Fence(Fence),
     Mbarrier(Box<Mbarrier>),
     Copy(Box<Copy>),
+    Stack(Stack),
     /// The beginning of a soft point; no instruction of the IR.
     Turn,
     Nothing,
@@ -177,8 +178,16 @@ pub(super) struct Copy {
     pub byte_mask: Option<Src>,
     pub multicast: Option<Src>,
     pub align: u32,
-    pub reduce: Option<(AtomicOp, ir::IntTy)>,
+    pub reduce: Option<(AtomicOp, ir::RegClass)>,
     pub mbarrier: Option<Place>,
+}
+
+/// `alloca`, `stacksave`, `stackrestore`
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stack {
+    Allocate { dst: Dst, size: Src, align: u32 },
+    Save { dst: Dst },
+    Restore { src: Src },
 }
 
 /// A source.
@@ -249,6 +258,8 @@ pub(super) enum Anchor {
     Zero,
     /// The instance's block of globals.
     Globals,
+    /// The CTA's shared memory.
+    Shared,
     /// The end of the kernel's static shared memory.
     DynamicShared,
     /// The frame of local memory.
@@ -452,6 +463,7 @@ impl Decoder<'_> {
             Kind::Fence(fence) => What::Fence(*fence),
             Kind::Mbarrier(mbarrier) => What::Mbarrier(Box::new(self.mbarrier(mbarrier))),
             Kind::Copy(copy) => What::Copy(Box::new(self.copy(copy))),
+            Kind::Stack(stack) => What::Stack(self.stack(stack)),
             Kind::Unsupported => What::Unsupported,
         };
         Step {
@@ -538,6 +550,21 @@ impl Decoder<'_> {
         }
     }
 
+    fn stack(&self, stack: &ir::memory::Stack) -> Stack {
+        use ir::memory::Stack as Ir;
+        match *stack {
+            Ir::Allocate { dst, size, align } => {
+                let dst = self.dst(dst);
+                let size = src_of(size, dst.mask);
+                Stack::Allocate { dst, size, align }
+            }
+            Ir::Save { dst } => Stack::Save { dst: self.dst(dst) },
+            Ir::Restore { src } => Stack::Restore {
+                src: src_of(Operand::Reg(src), self.dst(src).mask),
+            },
+        }
+    }
+
     fn copy(&self, copy: &ir::sync::Copy) -> Copy {
         // How many bytes is told when it is executed; what is checked here is where single bytes lie.
         let place = |(space, addr): &(Space, Address), write| {
@@ -594,7 +621,10 @@ impl Decoder<'_> {
                     Space::Global | Space::Generic => {
                         window(Space::Global, Anchor::Globals, variable.offset)
                     }
-                    Space::Shared | Space::Local | Space::Const | Space::Param => {
+                    Space::Shared | Space::Cluster => {
+                        window(Space::Shared, Anchor::Shared, variable.offset)
+                    }
+                    Space::Local | Space::Const | Space::Param => {
                         window(variable.space, Anchor::Zero, variable.offset)
                     }
                 }

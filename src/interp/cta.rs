@@ -5,7 +5,7 @@ use super::code::Code;
 use super::memory::zero;
 use crate::ir::{FuncId, Module};
 use crate::machine::memory::Window;
-use crate::machine::{Launch, View};
+use crate::machine::{Launch, Neighbours, View};
 
 /// A CTA that runs.
 pub(super) struct Cta<'a> {
@@ -13,7 +13,7 @@ pub(super) struct Cta<'a> {
     pub launch: &'a Launch<'a>,
     /// `%ctaid`
     pub block: [u32; 3],
-    /// Where dynamic shared memory begins.
+    /// Where dynamic shared memory begins, as an offset.
     pub dynamic_shared: u64,
     /// What its threads reach; of local memory nothing yet.
     pub view: View<'a>,
@@ -24,11 +24,13 @@ pub(super) struct Cta<'a> {
 impl<'a> Cta<'a> {
     /// The CTA `block` of a kernel, or of a function called from the host, with its shared memory zeroed. Of `shared` and `local`
     /// it uses what it may have.
+    #[expect(clippy::too_many_arguments, reason = "they are what a CTA has")]
     pub fn new(
         interpreter: &'a Interpreter,
         function: FuncId,
         launch: &'a Launch<'a>,
         shared: Window,
+        neighbours: Neighbours,
         local: Window,
         param: Window,
         block: [u32; 3],
@@ -48,6 +50,7 @@ impl<'a> Cta<'a> {
                 map: launch.map,
                 address_bits: module.address_bits,
                 shared,
+                neighbours,
                 local: within(local, 0),
                 constant: launch.constants,
                 param,

@@ -1,12 +1,12 @@
 //! Loads, stores and addresses.
 
-use super::code::{Anchor, Load, Place, Store};
+use super::code::{Anchor, Load, Place, Stack, Store};
 use super::cta::Cta;
 use super::thread::{Frame, Thread, Wrong, little_endian};
 use crate::ir::memory::{Base, Order, Space, Var};
 use crate::ir::{Function, Inst, Kind};
 use crate::machine::memory::{self, Window};
-use crate::machine::{Access, FaultKind, Nearest};
+use crate::machine::{Access, FaultKind, Nearest, local};
 use std::sync::atomic::{Ordering, fence};
 
 /// An access: where, how many bytes.
@@ -33,7 +33,8 @@ impl<'a> Thread<'a> {
             Anchor::Reg(reg) => self.get(frame, reg),
             Anchor::Zero => 0,
             Anchor::Globals => cta.launch.globals,
-            Anchor::DynamicShared => cta.dynamic_shared,
+            Anchor::Shared => cta.view.neighbours.start(),
+            Anchor::DynamicShared => (cta.view.neighbours.start()).wrapping_add(cta.dynamic_shared),
             Anchor::Local => frame.local,
         }
     }
@@ -94,6 +95,58 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
+    /// `alloca`, `stacksave`, `stackrestore`
+    pub fn stack(
+        &mut self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        stack: Stack,
+    ) -> Result<(), Box<Wrong>> {
+        let end = self.view.local.len;
+        match stack {
+            Stack::Allocate { dst, size, align } => {
+                // Clearing memory may take long.
+                if cta.launch.limits.stop.is_raised() {
+                    return Err(Wrong::new(FaultKind::TimeLimit, "stopped"));
+                }
+                let size = self.value(frame, size);
+                let (start, new) = local::allocate(end, size, align, cta.local.len)
+                    .map_err(|detail| Wrong::new(FaultKind::StackOverflow, detail))?;
+                self.have_local(new, cta.local.len)?;
+                self.view.local.len = new;
+                zero(self.view.local, end);
+                self.set(frame, dst.reg, start & dst.mask);
+            }
+            Stack::Save { dst } => self.set(frame, dst.reg, end & dst.mask),
+            Stack::Restore { src } => {
+                let to = self.value(frame, src);
+                if !(frame.local_end..=end).contains(&to) {
+                    return Err(Wrong::new(FaultKind::OutOfBounds, local::no_end(to)));
+                }
+                self.view.local.len = to;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks an access through an address.
+    #[inline]
+    pub(super) fn window(
+        &self,
+        space: Space,
+        address: u64,
+        access: Access,
+    ) -> Result<*mut u8, Box<Wrong>> {
+        self.view.access(space, address, access).map_err(|kind| {
+            let reached = Reached {
+                space,
+                address,
+                bytes: access.bytes,
+            };
+            wrong(kind, reached)
+        })
+    }
+
     /// Checks an access.
     #[inline]
     pub(super) fn find(
@@ -110,17 +163,7 @@ impl<'a> Thread<'a> {
                 offset,
             } => {
                 let address = self.anchor(cta, frame, base).wrapping_add(offset);
-                match self.view.access(space, address, access) {
-                    Ok(pointer) => Ok(Found::Memory(pointer)),
-                    Err(kind) => Err(wrong(
-                        kind,
-                        Reached {
-                            space,
-                            address,
-                            bytes: access.bytes,
-                        },
-                    )),
-                }
+                self.window(space, address, access).map(Found::Memory)
             }
             Place::Frame(start) => Ok(Found::Frame(frame.bytes + start)),
             Place::Wrong { kind, offset } => Err(wrong(
@@ -191,6 +234,7 @@ pub(super) fn parameter(function: &Function, inst: &Inst, wrong: &Wrong) -> Opti
         | Kind::Fence(_)
         | Kind::Mbarrier(_)
         | Kind::Copy(_)
+        | Kind::Stack(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => return None,
     };

@@ -23,7 +23,7 @@ use crate::ir::waits::Waits;
 use crate::ir::{FuncId, Module};
 use crate::machine::memory::Window;
 use crate::machine::schedule::{Progress, Shuffle};
-use crate::machine::{Fault, FaultKind, Launch, Room, Scratch};
+use crate::machine::{Fault, FaultKind, Launch, Neighbours, Room, Scratch, Seat, SharedMemory};
 use code::Code;
 use cta::Cta;
 use std::sync::{Arc, OnceLock};
@@ -52,17 +52,18 @@ impl Interpreter {
         self.waits().suspends(function)
     }
 
-    /// A CTA of a kernel, none of whose threads has begun; as [`Interpreter::run_block`], with memory of its own, that of its
+    /// A CTA of a kernel, at its place in its cluster, none of whose threads has begun; as [`Interpreter::run_block`], with memory of its own, that of its
     /// threads out of `room`. It follows the canonical schedule, unless that is to be shuffled. `None` if there is not enough.
     pub fn begin_block<'a>(
         &'a self,
         kernel: FuncId,
         launch: &'a Launch<'_>,
         room: &'a Room,
+        seat: Seat<'a>,
         block: [u32; 3],
         shuffle: Option<Shuffle>,
     ) -> Option<Resumable<'a>> {
-        Resumable::new(self, kernel, launch, room, launch.params, block, shuffle)
+        Resumable::new(self, kernel, launch, room, seat, block, shuffle)
     }
 
     /// Runs one CTA of a kernel whose threads never have to be left. `block` is its `%ctaid`; `trace` sees each instruction. `scratch` holds at least the
@@ -91,6 +92,7 @@ impl Interpreter {
             kernel,
             launch,
             scratch.shared.window(),
+            Neighbours::NONE,
             scratch.local.window(),
             param,
             block,
@@ -132,7 +134,16 @@ impl Interpreter {
         }
         let (shared, local) = (scratch.shared.window(), scratch.local.window());
         let param = Window::EMPTY;
-        let cta = Cta::new(self, function, launch, shared, local, param, [0; 3]);
+        let cta = Cta::new(
+            self,
+            function,
+            launch,
+            shared,
+            Neighbours::NONE,
+            local,
+            param,
+            [0; 3],
+        );
         let mut thread = Thread::new(&cta);
         thread.start(&cta, function, 0, [0; 3])?;
         thread.set_params(args);
@@ -153,7 +164,13 @@ impl Interpreter {
         trace: &mut impl Trace,
     ) -> Result<u64, Fault> {
         let room = Room::new(launch.limits.local_bytes.into());
-        let Some(mut cta) = Resumable::new(self, function, launch, &room, &[], [0; 3], None) else {
+        let shared = self.module.functions[function.index()].shared_window(launch.dynamic_shared);
+        let shared = SharedMemory::new(&room, shared, 1, self.module.clusters);
+        let cta = shared.and_then(|shared| {
+            let seat = Seat::new(&shared, 0);
+            Resumable::new(self, function, launch, &room, seat, [0; 3], None)
+        });
+        let Some(mut cta) = cta else {
             let span = self.module.functions[function.index()].span;
             let kind = FaultKind::StackOverflow;
             return Err(Fault::new(kind, &self.module, function, span, u32::MAX));

@@ -2,15 +2,15 @@
 
 use super::cta::Cta;
 use super::thread::{End, Thread};
-use super::{Interpreter, Trace};
+use super::{Interpreter, NoTrace, Trace};
 use crate::ir::sync::Op;
 use crate::ir::waits::Site;
 use crate::ir::{FuncId, Kind};
 use crate::machine::memory::Window;
 use crate::machine::schedule::{
-    EXITED, LANES, Progress, Record, Schedule, Shuffle, Threads, UNBEGUN, YIELDED,
+    EXITED, LANES, Progress, Record, Schedule, Shuffle, Standing, Threads, UNBEGUN, YIELDED,
 };
-use crate::machine::{Buffer, Fault, FaultKind, Launch, Room};
+use crate::machine::{Buffer, Fault, FaultKind, Launch, Room, Seat};
 
 /// A CTA with all its state. It can be left whenever [`Resumable::run`] has returned.
 pub struct Resumable<'a> {
@@ -26,7 +26,8 @@ pub struct Resumable<'a> {
     /// How the thread of a call ended.
     returned: Option<Vec<u8>>,
     /// Behind the windows of `cta`.
-    _memory: [Buffer; 2],
+    seat: Seat<'a>,
+    _params: Buffer,
 }
 
 impl<'a> Resumable<'a> {
@@ -36,26 +37,23 @@ impl<'a> Resumable<'a> {
         function: FuncId,
         launch: &'a Launch<'_>,
         room: &'a Room,
-        params: &[u8],
+        seat: Seat<'a>,
         block: [u32; 3],
         shuffle: Option<Shuffle>,
     ) -> Option<Self> {
-        let ir = &interpreter.module.functions[function.index()];
-        let shared = ir.shared_window(launch.dynamic_shared);
         let [x, y, z] = launch.block;
         let count = x.checked_mul(y)?.checked_mul(z)?;
         let own = size_of::<Thread<'_>>() as u64 + size_of::<Record>() as u64 / 32;
-        let held = (shared + params.len() as u64).checked_add(own.checked_mul(count.into())?)?;
+        let held = (launch.params.len() as u64).checked_add(own.checked_mul(count.into())?)?;
         if !room.take(held) {
             return None;
         }
         let memory = || -> Option<_> {
             let mut threads = Vec::new();
             threads.try_reserve_exact(count as usize).ok()?;
-            let shared = Buffer::try_zeroed(usize::try_from(shared).ok()?)?;
-            Some((threads, shared, Buffer::of(params)?))
+            Some((threads, Buffer::of(launch.params)?))
         };
-        let Some((mut threads, shared, params)) = memory() else {
+        let Some((mut threads, params)) = memory() else {
             room.give(held);
             return None;
         };
@@ -64,28 +62,33 @@ impl<'a> Resumable<'a> {
             len: launch.limits.local_bytes.into(),
             ..Window::EMPTY
         };
-        let windows = (shared.window(), params.window());
         let cta = Cta::new(
             interpreter,
             function,
             launch,
-            windows.0,
+            seat.window(),
+            seat.neighbours(),
             local,
-            windows.1,
+            params.window(),
             block,
         );
+        let mut schedule = Schedule::new(count, shuffle);
+        if seat.is_accompanied() {
+            schedule = schedule.accompanied();
+        }
         threads.extend((0..count).map(|_| Thread::with_room(&cta, room)));
         Some(Resumable {
             cta,
             interpreter,
             function,
             threads,
-            schedule: Schedule::new(count, shuffle),
+            schedule,
             room,
             held,
             steps: 0,
             returned: None,
-            _memory: [shared, params],
+            seat,
+            _params: params,
         })
     }
 
@@ -94,7 +97,20 @@ impl<'a> Resumable<'a> {
     /// # Errors
     /// What a thread did wrong. It is not to be run again.
     pub fn run(&mut self, trace: &mut impl Trace) -> Result<Progress, Fault> {
-        let mut engine = Engine {
+        let (schedule, mut engine) = self.parts(trace);
+        schedule.run(&mut engine)
+    }
+
+    /// Where its threads wait, none of which can go on.
+    pub fn standing(&mut self) -> Standing {
+        let mut trace = NoTrace;
+        let (schedule, engine) = self.parts(&mut trace);
+        schedule.standing(&engine)
+    }
+
+    /// Its schedule, and what that is given to run threads with.
+    fn parts<'r, T>(&'r mut self, trace: &'r mut T) -> (&'r mut Schedule, Engine<'r, 'a, T>) {
+        let engine = Engine {
             cta: &self.cta,
             interpreter: self.interpreter,
             function: self.function,
@@ -103,7 +119,23 @@ impl<'a> Resumable<'a> {
             returned: &mut self.returned,
             trace,
         };
-        self.schedule.run(&mut engine)
+        (&mut self.schedule, engine)
+    }
+
+    /// How far its threads have come.
+    pub fn schedule(&mut self) -> &mut Schedule {
+        &mut self.schedule
+    }
+
+    /// `%ctaid`
+    pub fn block(&self) -> [u32; 3] {
+        self.cta.block
+    }
+
+    /// Lets it know which CTAs of the cluster are over, ranks as bits.
+    pub fn others_are_over(&mut self, over: u32) {
+        self.seat.others_are_over(over);
+        self.cta.view.neighbours = self.seat.neighbours();
     }
 
     /// Instructions executed by threads that are over.
@@ -150,7 +182,7 @@ struct Engine<'r, 'a, T> {
 }
 
 impl<T: Trace> Threads for Engine<'_, '_, T> {
-    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<(), Fault> {
+    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault> {
         for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
             let linear = warp as usize * LANES + lane;
             let Some(thread) = self.threads.get_mut(linear) else {
@@ -184,7 +216,7 @@ impl<T: Trace> Threads for Engine<'_, '_, T> {
                 }
             };
         }
-        Ok(())
+        Ok(None)
     }
 
     fn op(&self, site: u32) -> Op {

@@ -7,13 +7,22 @@ use crate::machine::nanoseconds;
 /// The value that the thread with these indices reads, as [`Special`] defines it.
 pub(super) fn value(special: Special, cta: &Cta<'_>, thread: [u32; 3], linear: u32) -> u64 {
     let launch = cta.launch;
+    let clusters = launch.clusters;
     let axis = |values: [u32; 3], i: u8| values.get(usize::from(i)).copied().unwrap_or(0);
     let lane = linear % 32;
     let word: u32 = match special {
         Special::Tid(i) => axis(thread, i),
         Special::Ntid(i) => axis(launch.block, i),
-        Special::Ctaid(i) | Special::Clusterid(i) => axis(cta.block, i),
-        Special::Nctaid(i) | Special::Nclusterid(i) => axis(launch.grid, i),
+        Special::Ctaid(i) => axis(cta.block, i),
+        Special::Nctaid(i) => axis(launch.grid, i),
+        Special::Clusterid(i) => axis(clusters.divide(cta.block), i),
+        Special::Nclusterid(i) => axis(clusters.divide(launch.grid), i),
+        Special::ClusterCtaid(i) => axis(clusters.place(cta.block), i),
+        Special::ClusterNctaid(i) => axis(clusters.shape, i),
+        Special::ClusterCtarank => clusters.rank(cta.block),
+        Special::ClusterNctarank => clusters.ctas(),
+        Special::IsExplicitCluster => clusters.explicit.into(),
+        Special::SharedStart => cta.view.neighbours.start() as u32,
         Special::Laneid => lane,
         Special::Warpid => linear / 32,
         Special::Nwarpid => cta.threads().div_ceil(32) as u32,
@@ -32,11 +41,8 @@ pub(super) fn value(special: Special, cta: &Cta<'_>, thread: [u32; 3], linear: u
         Special::Clock64 | Special::Globaltimer => return nanoseconds(),
         Special::TotalSmemSize | Special::AggrSmemSize => return cta.view.shared.len,
         Special::DynamicSmemSize => launch.dynamic_shared,
-        Special::Nsmid | Special::ClusterNctaid(_) | Special::ClusterNctarank => 1,
+        Special::Nsmid => 1,
         Special::Gridid
-        | Special::IsExplicitCluster
-        | Special::ClusterCtaid(_)
-        | Special::ClusterCtarank
         | Special::Pm(_)
         | Special::Pm64(_)
         | Special::Envreg(_)

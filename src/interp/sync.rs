@@ -4,9 +4,10 @@ use super::code::{Atomic, Copy, Mbarrier, Place, Src};
 use super::cta::Cta;
 use super::memory::{Found, acquire, release};
 use super::thread::{Frame, Thread, Wrong};
+use crate::ir::memory::Space;
 use crate::ir::sync::{Fence, MbarrierOp};
-use crate::machine::sync::Transfer;
-use crate::machine::{self, Access, FaultKind};
+use crate::machine::sync::{Part, Transfer};
+use crate::machine::{self, Access, FaultKind, Neighbours, window};
 use crate::semantics::sync::mbarrier::Undefined;
 use std::sync::atomic;
 
@@ -24,10 +25,22 @@ impl<'a> Thread<'a> {
             src.map_or(0, |src| self.value(frame, *src))
         };
         let srcs = [0, 1, 2, 3].map(src);
+        let op = match atomic.place {
+            Place::Window {
+                space: Space::Generic,
+                base,
+                offset,
+            } => {
+                let address = self.anchor(cta, frame, base).wrapping_add(offset);
+                let space = window::space_of(address, self.view.address_bits);
+                atomic.op.within(space)
+            }
+            Place::Window { .. } | Place::Frame(_) | Place::Wrong { .. } => atomic.op,
+        };
         release(atomic.order);
         // SAFETY: `reach` has checked the bytes and their alignment, for writing; whoever runs the launch keeps its memory
         // alive.
-        let old = unsafe { machine::sync::atomic(pointer, atomic.op, atomic.bytes, srcs) };
+        let old = unsafe { machine::sync::atomic(pointer, op, atomic.bytes, srcs) };
         acquire(atomic.order);
         for (i, dst) in atomic.dsts.iter().enumerate() {
             if let Some(dst) = dst {
@@ -68,10 +81,6 @@ impl<'a> Thread<'a> {
         copy: &Copy,
     ) -> Result<(), Box<Wrong>> {
         let value = |src: Src| self.value(frame, src);
-        // The CTA of rank 0 is the only one of its cluster.
-        if copy.multicast.is_some_and(|ctas| value(ctas) & 1 == 0) {
-            return Ok(());
-        }
         let bytes = value(copy.bytes) as u32;
         let ignored = copy.ignore.is_some_and(|p| value(p) != 0);
         let read = match copy.read {
@@ -88,11 +97,28 @@ impl<'a> Thread<'a> {
         if let Some(detail) = transfer.odd() {
             return Err(Wrong::new(FaultKind::Misaligned, detail));
         }
+        let Some(ctas) = copy.multicast else {
+            return self.copy_to(cta, frame, copy, &transfer, None);
+        };
+        machine::sync::ranks(value(ctas))
+            .try_for_each(|rank| self.copy_to(cta, frame, copy, &transfer, Some(rank)))
+    }
+
+    /// A copy to one place: that which is said, or the same in the CTA of a rank.
+    fn copy_to(
+        &self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        copy: &Copy,
+        transfer: &Transfer,
+        rank: Option<u32>,
+    ) -> Result<(), Box<Wrong>> {
+        let &Transfer { bytes, read, .. } = transfer;
         if copy.skip.is_some() || copy.byte_mask.is_some() {
             self.copy_some(cta, frame, copy, bytes)?;
         } else if bytes > 0 {
             // Nothing may be reached where nothing is copied.
-            let to = self.reach(cta, frame, &copy.to, transfer.access(true, bytes))?;
+            let to = self.reach_in(cta, frame, &copy.to, transfer.access(true, bytes), rank)?;
             let from = match read {
                 0 => to,
                 read => self.reach(cta, frame, &copy.from, transfer.access(false, read))?,
@@ -108,7 +134,7 @@ impl<'a> Thread<'a> {
             bytes: 8,
             align: 8,
         };
-        let pointer = self.reach(cta, frame, place, access)?;
+        let pointer = self.reach_in(cta, frame, place, access, rank)?;
         let complete = MbarrierOp::CompleteTx;
         // SAFETY: `reach` has checked 8 bytes and their alignment, for writing.
         let done = unsafe { machine::sync::mbarrier(pointer, complete, [bytes.into(), 0]) };
@@ -124,11 +150,9 @@ impl<'a> Thread<'a> {
         bytes: u32,
     ) -> Result<(), Box<Wrong>> {
         let skip = copy.skip.map(|skip| skip.map(|src| self.value(frame, src)));
-        let [left, right] = skip.unwrap_or_default();
-        let mask = copy.byte_mask.map_or(0xffff, |src| self.value(frame, src));
-        let wanted = |at: u64| {
-            let end = u64::from(bytes).saturating_sub(right);
-            at >= left && at < end && mask >> (at % 16) & 1 == 1
+        let part = Part {
+            skip: skip.unwrap_or_default(),
+            mask: copy.byte_mask.map_or(0xffff, |src| self.value(frame, src)),
         };
         let access = |write| Access {
             write,
@@ -147,13 +171,29 @@ impl<'a> Thread<'a> {
                 return Err(wrong);
             }
         }
-        for at in (0..u64::from(bytes)).filter(|at| wanted(*at)) {
+        for at in part.of(bytes) {
             let to = self.reach(cta, frame, &copy.to.behind(at), access(true))?;
             let from = self.reach(cta, frame, &copy.from.behind(at), access(false))?;
             // SAFETY: `reach` has checked the byte; whoever runs the launch keeps its memory alive.
             unsafe { machine::memory::store(to, 1, machine::memory::load(from, 1)) };
         }
         Ok(())
+    }
+
+    /// Checks an access to shared memory, at the same place in the CTA of a rank if there is one.
+    fn reach_in(
+        &self,
+        cta: &Cta<'_>,
+        frame: &Frame<'_>,
+        place: &Place,
+        access: Access,
+        rank: Option<u32>,
+    ) -> Result<*mut u8, Box<Wrong>> {
+        let (Some(rank), &Place::Window { base, offset, .. }) = (rank, place) else {
+            return self.reach(cta, frame, place, access);
+        };
+        let address = self.anchor(cta, frame, base).wrapping_add(offset);
+        self.window(Space::Cluster, Neighbours::of_rank(address, rank), access)
     }
 
     /// Checks an access to memory.

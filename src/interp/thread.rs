@@ -36,6 +36,8 @@ pub(super) struct Frame<'a> {
     pub bytes: usize,
     /// Where its local memory begins.
     pub local: u64,
+    /// Where its variables end: in a function without any, where its caller's local memory does.
+    pub local_end: u64,
     /// Where its caller's local memory ends.
     caller_local: u64,
 }
@@ -234,6 +236,7 @@ impl<'a> Thread<'a> {
     /// Takes it up again, with the results of the meeting at which it stopped, if it did.
     pub fn take_up<T: Trace>(&mut self, cta: &Cta<'a>, results: [u64; 2], trace: &mut T) {
         self.turn = 0;
+        self.view.neighbours = cta.view.neighbours;
         // Whoever comes back again and again looks at the flag each time.
         self.poll = self.steps;
         let (Some(meet), Some(frame)) = (self.met.take(), self.frames.last().copied()) else {
@@ -355,6 +358,7 @@ impl<'a> Thread<'a> {
             What::Fence(fence) => sync::fence(*fence),
             What::Mbarrier(mbarrier) => self.mbarrier(cta, frame, mbarrier)?,
             What::Copy(copy) => self.copy(cta, frame, copy)?,
+            What::Stack(stack) => self.stack(cta, frame, *stack)?,
             What::Turn => {
                 self.steps -= 1;
                 self.turn += 1;
@@ -587,13 +591,14 @@ impl<'a> Thread<'a> {
             regs,
             bytes,
             local,
+            local_end: self.view.local.len,
             caller_local,
         });
         Ok(())
     }
 
     /// Sees to it that a thread with local memory of its own has `end` bytes of it; `most` is what it may have.
-    fn have_local(&mut self, end: u64, most: u64) -> Result<(), Box<Wrong>> {
+    pub(super) fn have_local(&mut self, end: u64, most: u64) -> Result<(), Box<Wrong>> {
         let Some(own) = &self.own else {
             return Ok(());
         };

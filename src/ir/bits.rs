@@ -2,7 +2,7 @@
 //! "Integer Arithmetic Instructions"; `prmt` of "Data Movement and Conversion Instructions".
 
 use super::compare::BoolOp;
-use super::{IntTy, RegClass, Signature};
+use super::{IntTy, Reading, RegClass, Signature};
 
 /// `prmt` modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,17 +64,18 @@ pub enum Op {
     /// `shiftamt`: the shift that would move it to the top.
     #[allow(missing_docs)]
     Bfind { ty: IntTy, shiftamt: bool },
-    /// d = position of the c-th set bit of a from b. Sources a b c.
-    Fns,
+    /// d = position of the c-th set bit of a from b. Sources a b c. NVIDIA: 0 for the least c.
+    #[allow(missing_docs)]
+    Fns { reading: Reading },
     /// d = a with its bits in reverse order.
     #[allow(missing_docs)]
     Brev { class: RegClass },
-    /// d = field of a at b, length c; b and c are 32 bits wide.
+    /// d = field of a at b, length c; b and c are 32 bits wide. The low eight bits of these count; NVIDIA, 64-bit types: all.
     #[allow(missing_docs)]
-    Bfe { ty: IntTy },
-    /// d = b with the low bits of a at position c, length d (sources a b c d).
+    Bfe { ty: IntTy, reading: Reading },
+    /// d = b with the low bits of a at position c, length d (sources a b c d), which count as those of `Bfe`.
     #[allow(missing_docs)]
-    Bfi { class: RegClass },
+    Bfi { class: RegClass, reading: Reading },
     /// d = ones at a, number b.
     #[allow(missing_docs)]
     Bmsk { wrap: bool },
@@ -94,7 +95,7 @@ impl Op {
             Op::Not { class } | Op::Cnot { class } | Op::Brev { class } => {
                 Signature::new(&[class], &[class])
             }
-            Op::Lop3 { .. } | Op::Shf { .. } | Op::Prmt { .. } | Op::Fns => {
+            Op::Lop3 { .. } | Op::Shf { .. } | Op::Prmt { .. } | Op::Fns { .. } => {
                 Signature::new(&[B32; 3], &[B32])
             }
             Op::Lop3Pred { .. } => Signature::new(&[B32, B32, B32, Pred], &[B32, Pred]),
@@ -102,9 +103,39 @@ impl Op {
             Op::Shr { ty } => Signature::new(&[ty.class(), B32], &[ty.class()]),
             Op::Popc { class } | Op::Clz { class } => Signature::new(&[class], &[B32]),
             Op::Bfind { ty, .. } => Signature::new(&[ty.class()], &[B32]),
-            Op::Bfe { ty } => Signature::new(&[ty.class(), B32, B32], &[ty.class()]),
-            Op::Bfi { class } => Signature::new(&[class, class, B32, B32], &[class]),
+            Op::Bfe { ty, .. } => Signature::new(&[ty.class(), B32, B32], &[ty.class()]),
+            Op::Bfi { class, .. } => Signature::new(&[class, class, B32, B32], &[class]),
             Op::Bmsk { .. } | Op::Szext { .. } => Signature::new(&[B32; 2], &[B32]),
         }
+    }
+
+    /// The operator as a reading has it.
+    #[must_use]
+    pub fn read_as(mut self, as_read: Reading) -> Op {
+        match &mut self {
+            Op::Bfe { ty, reading } if ty.bits() == 64 => *reading = as_read,
+            Op::Bfi { class, reading } if class.bits() == 64 => *reading = as_read,
+            Op::Fns { reading } => *reading = as_read,
+            Op::Bfe { .. }
+            | Op::Bfi { .. }
+            | Op::And { .. }
+            | Op::Or { .. }
+            | Op::Xor { .. }
+            | Op::Not { .. }
+            | Op::Cnot { .. }
+            | Op::Lop3 { .. }
+            | Op::Lop3Pred { .. }
+            | Op::Shf { .. }
+            | Op::Shl { .. }
+            | Op::Shr { .. }
+            | Op::Prmt { .. }
+            | Op::Popc { .. }
+            | Op::Clz { .. }
+            | Op::Bfind { .. }
+            | Op::Brev { .. }
+            | Op::Bmsk { .. }
+            | Op::Szext { .. } => {}
+        }
+        self
     }
 }

@@ -1,5 +1,6 @@
 //! Comparison and selection of integers. PTX ISA, "Comparison and Selection Instructions".
 
+use super::float::Mark;
 use super::{IntTy, RegClass, Signature};
 
 /// Comparisons; the type says whether signed. `lo ls hi hs` are `Lt Le Gt Ge` of an unsigned type.
@@ -34,13 +35,13 @@ pub enum Op {
         ty: IntTy,
         combine: Option<BoolOp>,
     },
-    /// d = all ones (or 1.0f if `float`) where t (combined with source c), else 0. d is 32 bits wide.
+    /// d = the mark of true where t (combined with source c), else 0.
     #[allow(missing_docs)]
     Set {
         cmp: CmpOp,
         ty: IntTy,
         combine: Option<BoolOp>,
-        float: bool,
+        to: Mark,
     },
     /// d = p ? a : b. Sources a b p.
     #[allow(missing_docs)]
@@ -56,7 +57,7 @@ impl Op {
         use RegClass::{B32, Pred};
         let mut signature = match self {
             Op::Setp { ty, .. } => Signature::new(&[ty.class(); 2], &[Pred, Pred]),
-            Op::Set { ty, .. } => Signature::new(&[ty.class(); 2], &[B32]),
+            Op::Set { ty, to, .. } => Signature::new(&[ty.class(); 2], &[to.class()]),
             Op::Selp { class } => Signature::new(&[class, class, Pred], &[class]),
             Op::Slct { class } => Signature::new(&[class, class, B32], &[class]),
         };

@@ -72,6 +72,20 @@ pub struct ThreadLimits {
     pub required: Option<[u32; 3]>,
 }
 
+/// `.reqnctapercluster` and others: what a launch may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ClusterLimits {
+    /// `.reqnctapercluster`: exactly these CTAs in a cluster. With a 0 among them the launch chooses.
+    pub required: Option<[u32; 3]>,
+    /// `.explicitcluster`: a launch has to say.
+    pub explicit: bool,
+    /// `.maxclusterrank`: most CTAs in a cluster.
+    pub most: Option<u32>,
+    /// `.blocksareclusters`: the grid of a launch counts clusters.
+    pub whole: bool,
+}
+
 /// A basic block: instructions, then the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -126,6 +140,8 @@ pub struct Function {
     pub blocks: Vec<BasicBlock>,
     /// What a launch may ask of a kernel.
     pub threads: ThreadLimits,
+    /// What a launch may ask of clusters.
+    pub clusters: ClusterLimits,
     /// Bytes of static `.shared` memory of this kernel ([`Module::variables`](super::Module::variables) of `.shared`,
     /// laid out), to the end of the last variable.
     pub shared_bytes: u32,

@@ -1,10 +1,10 @@
 //! Instructions, and what code outside the family rooms may ask of them.
 
 use super::control::{Call, Callee, Slot};
-use super::memory::{Address, AddressOf, Base, Load, Store};
+use super::memory::{Address, AddressOf, Base, Load, Stack, Store};
 use super::sync::{Atomic, Copy, Fence, Mbarrier, Meet};
-use super::{FuncId, Operand, Reg, RegClass, Special};
-use super::{bits, compare, convert, extended, integer, video};
+use super::{FuncId, Operand, Reading, Reg, RegClass, Special};
+use super::{bits, compare, convert, extended, float, integer, video};
 use crate::diag::Span;
 use smallvec::SmallVec;
 
@@ -69,6 +69,8 @@ pub enum Kind {
     Mbarrier(Mbarrier),
     /// Asynchronous copies and reductions.
     Copy(Box<Copy>),
+    /// `alloca`, `stacksave`, `stackrestore`
+    Stack(Stack),
     /// Something without effect on a CPU: `prefetch`, `discard`, `pmevent`, `nanosleep` and so on.
     Hint {
         /// The mnemonic, for dumps.
@@ -95,6 +97,7 @@ impl Kind {
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
             | Kind::Copy(_)
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => None,
         }
@@ -124,6 +127,7 @@ pub enum PureOp {
     Video(video::Op),
     Compare(compare::Op),
     Convert(convert::Op),
+    Float(float::Op),
 }
 
 /// Classes of the sources and destinations of an operator.
@@ -146,6 +150,33 @@ impl Signature {
 }
 
 impl PureOp {
+    /// Whether it is arithmetic on `.f32` or `.f64`, to which it does not matter which NaN a source is.
+    pub fn takes_numbers(self) -> bool {
+        match self {
+            PureOp::Float(op) => op.scalar().is_some(),
+            PureOp::Convert(convert::Op::Float(op)) => op.takes_number(),
+            PureOp::Integer(_)
+            | PureOp::Extended(_)
+            | PureOp::Bits(_)
+            | PureOp::Video(_)
+            | PureOp::Compare(_)
+            | PureOp::Convert(_) => false,
+        }
+    }
+
+    /// The operator as a reading has it.
+    #[must_use]
+    pub fn read_as(self, reading: Reading) -> PureOp {
+        match self {
+            PureOp::Bits(op) => PureOp::Bits(op.read_as(reading)),
+            PureOp::Video(op) => PureOp::Video(op.read_as(reading)),
+            PureOp::Convert(op) => PureOp::Convert(op.read_as(reading)),
+            PureOp::Integer(_) | PureOp::Extended(_) | PureOp::Compare(_) | PureOp::Float(_) => {
+                self
+            }
+        }
+    }
+
     /// Classes of sources and destinations.
     pub fn signature(self) -> Signature {
         match self {
@@ -155,6 +186,7 @@ impl PureOp {
             PureOp::Video(op) => op.signature(),
             PureOp::Compare(op) => op.signature(),
             PureOp::Convert(op) => op.signature(),
+            PureOp::Float(op) => op.signature(),
         }
     }
 }
@@ -186,9 +218,11 @@ impl Inst {
             Kind::Meet(m) => m.dsts.iter().flatten().copied().for_each(f),
             Kind::Atomic(a) => a.dsts.iter().flatten().copied().for_each(f),
             Kind::Mbarrier(m) => m.dst.into_iter().for_each(f),
+            Kind::Stack(Stack::Allocate { dst, .. } | Stack::Save { dst }) => f(*dst),
             Kind::Store(_)
             | Kind::Fence(_)
             | Kind::Copy(_)
+            | Kind::Stack(Stack::Restore { .. })
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }
@@ -234,10 +268,13 @@ impl Inst {
                     .for_each(&mut f);
                 c.operands().filter_map(|o| o.reg()).for_each(f);
             }
+            Kind::Stack(Stack::Allocate { size, .. }) => size.reg().into_iter().for_each(f),
+            Kind::Stack(Stack::Restore { src }) => f(*src),
             Kind::Fence(_)
             | Kind::AddressOf(_)
             | Kind::FunctionAddress { .. }
             | Kind::Special { .. }
+            | Kind::Stack(Stack::Save { .. })
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }
@@ -261,6 +298,12 @@ impl Inst {
                 writes: true,
                 faults: true,
                 calls: true,
+            },
+            // What was local memory may be none afterwards.
+            Kind::Stack(_) => Effects {
+                writes: true,
+                faults: true,
+                ..Effects::default()
             },
             // Others may have changed memory when the thread goes on, and may see what it wrote.
             Kind::Meet(_) | Kind::Atomic(_) | Kind::Mbarrier(_) | Kind::Copy(_) => Effects {

@@ -11,8 +11,10 @@ pub enum Space {
     Generic,
     /// `.global`: a host address.
     Global,
-    /// `.shared`: an offset in the CTA's shared memory.
+    /// `.shared`, `.shared::cta`: an address in the CTA's own shared memory.
     Shared,
+    /// `.shared::cluster`: an address in the shared memory of a CTA of the cluster ([`CLUSTER_SHIFT`]).
+    Cluster,
     /// `.local`: an offset in the thread's local memory.
     Local,
     /// `.const`: an offset in the module's constants.
@@ -24,7 +26,9 @@ pub enum Space {
 
 /// Where in an address of shared memory stands in which CTA of the cluster it lies: its rank, from this bit on, as on
 /// hardware. The bits below are the offset. `mapa` and `getctarank` put it there and read it, in addresses of 32 bits and,
-/// in the window of generic addresses, of 64. In a cluster of one CTA an address is the offset.
+/// in the window of generic addresses, of 64. Addresses of a CTA's own variables have its own rank there, so that they mean
+/// the same to all CTAs of the cluster. In a module that has no use for that ([`Module::clusters`](super::Module::clusters)),
+/// or in a cluster of one CTA, an address is the offset.
 pub const CLUSTER_SHIFT: u32 = 24;
 /// See [`CLUSTER_SHIFT`].
 pub const CLUSTER_BITS: u32 = 8;
@@ -128,3 +132,33 @@ pub struct AddressOf {
     /// Bytes from its start.
     pub offset: i64,
 }
+
+/// `alloca`, `stacksave`, `stackrestore`: local memory of a function behind its variables, that of the functions it calls
+/// behind it. It is given back when the function returns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stack {
+    /// `dst` = the address of new, zeroed memory.
+    Allocate {
+        /// Destination, 32 or 64 bits wide.
+        dst: Reg,
+        /// Bytes, as wide as `dst`, without sign.
+        size: Operand,
+        /// A power of two, no less than [`STACK_ALIGN`].
+        align: u32,
+    },
+    /// `dst` = where the function's local memory ends.
+    Save {
+        /// Destination, 32 or 64 bits wide.
+        dst: Reg,
+    },
+    /// It ends there again.
+    Restore {
+        /// What [`Stack::Save`] gave.
+        src: Reg,
+    },
+}
+
+/// The least alignment of what `alloca` gives.
+pub const STACK_ALIGN: u32 = 8;
+/// The largest.
+pub const STACK_MOST_ALIGN: u32 = 1 << 23;

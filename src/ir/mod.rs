@@ -32,12 +32,14 @@ pub mod compare;
 pub mod control;
 pub mod convert;
 pub mod extended;
+pub mod float;
 mod function;
 mod inst;
 pub mod integer;
 pub mod memory;
 mod module;
 mod print;
+mod reading;
 mod special;
 pub mod sync;
 mod system;
@@ -47,13 +49,15 @@ pub mod video;
 pub mod waits;
 
 pub use function::{
-    BasicBlock, Function, FunctionKind, Param, ParamKind, RegInfo, StackVar, ThreadLimits,
+    BasicBlock, ClusterLimits, Function, FunctionKind, Param, ParamKind, RegInfo, StackVar,
+    ThreadLimits,
 };
 pub use inst::{Effects, Guard, Inst, Kind, Pure, PureOp, Signature};
 pub use module::{
     Init, Linkage, Location, Module, Relocation, RelocationTarget, SourceFile, Unsupported,
     Variable,
 };
+pub use reading::Reading;
 pub use special::Special;
 pub use system::System;
 pub use types::{Block, FuncId, IntTy, Operand, Reg, RegClass, VarId};

@@ -1,7 +1,7 @@
 //! A module: functions, variables, source lines.
 
 use super::memory::Space;
-use super::{FuncId, Function, VarId};
+use super::{FuncId, Function, Reading, VarId};
 use crate::diag::{Diagnostics, Source, Span};
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ pub struct Module {
     pub target: String,
     /// 32 or 64.
     pub address_bits: u32,
+    /// Which meaning instructions have where NVIDIA's tools depart from the text.
+    pub reading: Reading,
     /// Kernels and device functions, declared ones included.
     pub functions: Vec<Function>,
     /// Module variables, and the `.global`, `.const` and `.shared` ones that functions declare.
@@ -29,6 +31,9 @@ pub struct Module {
     pub files: Vec<SourceFile>,
     /// Places of `.loc`.
     pub locations: Vec<Location>,
+    /// Whether addresses of shared memory say in which CTA of the cluster they lie: `mapa`, `getctarank` or
+    /// `.multicast::cluster` occurs.
+    pub clusters: bool,
     /// What was said about the text; warnings only.
     pub warnings: Diagnostics,
 }

@@ -1,7 +1,7 @@
 //! IR as text, for people.
 
 use super::control::{Call, Callee, Slot, Terminator};
-use super::memory::{Address, Base, Load, Order, Space, Store, Var};
+use super::memory::{Address, Base, Load, Order, Space, Stack, Store, Var};
 use super::sync::{Atomic, Copy, Mbarrier};
 use super::{
     Block, Function, FunctionKind, Inst, Kind, Module, Operand, ParamKind, PureOp, Reg,
@@ -102,6 +102,7 @@ fn space(space: Space) -> &'static str {
         Space::Generic => "generic",
         Space::Global => "global",
         Space::Shared => "shared",
+        Space::Cluster => "shared::cluster",
         Space::Local => "local",
         Space::Const => "const",
         Space::Param => "param",
@@ -311,6 +312,7 @@ impl Printer<'_> {
                     PureOp::Video(op) => write!(f, "{op:?}"),
                     PureOp::Compare(op) => write!(f, "{op:?}"),
                     PureOp::Convert(op) => write!(f, "{op:?}"),
+                    PureOp::Float(op) => write!(f, "{op:?}"),
                 }?;
                 writeln!(f, " {}", self.operands(&pure.srcs))
             }
@@ -341,6 +343,16 @@ impl Printer<'_> {
             Kind::Fence(fence) => writeln!(f, "fence {fence:?}"),
             Kind::Mbarrier(mbarrier) => self.mbarrier(f, mbarrier),
             Kind::Copy(copy) => self.copy(f, copy),
+            Kind::Stack(stack) => match *stack {
+                Stack::Allocate { dst, size, align } => writeln!(
+                    f,
+                    "{} = alloca {} align {align}",
+                    self.reg(dst),
+                    self.operands(&[size])
+                ),
+                Stack::Save { dst } => writeln!(f, "{} = stacksave", self.reg(dst)),
+                Stack::Restore { src } => writeln!(f, "stackrestore {}", self.reg(src)),
+            },
             Kind::Hint { name } => writeln!(f, "{name}"),
             Kind::Unsupported => writeln!(f, "unsupported"),
         }
@@ -411,8 +423,8 @@ impl Printer<'_> {
         let place =
             |(of, address): &(Space, Address)| format!("{} {}", space(*of), self.address(address));
         write!(f, "copy")?;
-        if let Some((op, ty)) = copy.reduce {
-            write!(f, " {op:?}.{ty}")?;
+        if let Some((op, class)) = copy.reduce {
+            write!(f, " {op:?}.{class}")?;
         }
         let bytes = self.operand(copy.bytes);
         write!(f, " {}, {}, {bytes}", place(&copy.to), place(&copy.from))?;

@@ -24,20 +24,23 @@ pub enum Special {
     Smid,
     /// `%nsmid`: 1.
     Nsmid,
-    /// `%is_explicit_cluster`: 0, a predicate.
+    /// `%is_explicit_cluster`: whether the launch or the kernel says how large clusters are, a predicate.
     IsExplicitCluster,
-    /// `%clusterid`: as `%ctaid`.
+    /// `%clusterid`: `%ctaid` divided by `%cluster_nctaid`.
     Clusterid(u8),
-    /// `%nclusterid`: as `%nctaid`.
+    /// `%nclusterid`: `%nctaid` divided by `%cluster_nctaid`.
     Nclusterid(u8),
-    /// `%cluster_ctaid`: 0.
+    /// `%cluster_ctaid`: `%ctaid` modulo `%cluster_nctaid`.
     ClusterCtaid(u8),
-    /// `%cluster_nctaid`: 1.
+    /// `%cluster_nctaid`: CTAs in a cluster; 1 for device functions called from the host.
     ClusterNctaid(u8),
-    /// `%cluster_ctarank`: 0.
+    /// `%cluster_ctarank`: the linear index that goes with `%cluster_ctaid`, x fastest.
     ClusterCtarank,
-    /// `%cluster_nctarank`: 1.
+    /// `%cluster_nctarank`: CTAs in a cluster, all together.
     ClusterNctarank,
+    /// Where addresses of the CTA's own shared memory begin: its rank, where [`CLUSTER_SHIFT`](super::memory::CLUSTER_SHIFT)
+    /// says, if the module's addresses have one. No register of PTX.
+    SharedStart,
     /// `%lanemask_eq .le .lt .ge .gt`, in this order.
     LanemaskEq,
     /// Lanes up to this one.
@@ -123,6 +126,7 @@ impl Special {
             | Special::ClusterNctaid(_)
             | Special::ClusterCtarank
             | Special::ClusterNctarank
+            | Special::SharedStart
             | Special::Pm(_)
             | Special::Pm64(_)
             | Special::Envreg(_)

@@ -1,6 +1,7 @@
 //! Threads that meet: barriers, warp operations, atomics, fences, mbarriers, copies. PTX ISA, "Parallel Synchronization
 //! and Communication Instructions" and "Asynchronous Copy".
 
+use super::float::{self, FloatTy, Mode};
 use super::memory::{Address, Order, Space};
 use super::{IntTy, Kind, Operand, Reg, RegClass, Signature};
 use smallvec::SmallVec;
@@ -35,11 +36,16 @@ pub enum Op {
     },
     /// `barrier.cluster.arrive`: does not wait.
     ClusterArrive {
+        /// Whether all threads of a warp come to it together.
+        aligned: bool,
         /// Whether it orders nothing.
         relaxed: bool,
     },
     /// `barrier.cluster.wait`
-    ClusterWait,
+    ClusterWait {
+        /// Whether all threads of a warp come to it together.
+        aligned: bool,
+    },
     /// `bar.warp.sync`. Source: the mask.
     Warp,
     /// `shfl`. Sources: mask, a, b, c. Destinations: d; whether the source lane is in range.
@@ -117,11 +123,17 @@ pub enum VoteMode {
 #[allow(missing_docs)]
 pub enum ReduxOp {
     Add,
-    Min { signed: bool },
-    Max { signed: bool },
+    Min {
+        signed: bool,
+    },
+    Max {
+        signed: bool,
+    },
     And,
     Or,
     Xor,
+    /// The operator on two `.f32`.
+    Float(float::Op),
 }
 
 impl Op {
@@ -147,7 +159,7 @@ impl Op {
                     dsts: SmallVec::from_slice(dsts),
                 }
             }
-            Op::ClusterArrive { .. } | Op::ClusterWait => Signature::new(&[], &[]),
+            Op::ClusterArrive { .. } | Op::ClusterWait { .. } => Signature::new(&[], &[]),
             Op::Warp => Signature::new(&[W], &[]),
             Op::Shfl { sync: true, .. } => Signature::new(&[W, W, W, W], &[W, P]),
             Op::Shfl { sync: false, .. } => Signature::new(&[W, W, W], &[W, P]),
@@ -166,6 +178,23 @@ impl Op {
         }
     }
 
+    /// Whether it is one of a barrier at which all threads of a warp come together.
+    pub fn is_aligned(self) -> bool {
+        match self {
+            Op::Barrier { aligned, .. }
+            | Op::ClusterArrive { aligned, .. }
+            | Op::ClusterWait { aligned } => aligned,
+            Op::Warp
+            | Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::MatchAny { .. }
+            | Op::MatchAll { .. }
+            | Op::Redux { .. }
+            | Op::ActiveMask
+            | Op::Elect => false,
+        }
+    }
+
     /// Whether the first source is a mask of lanes.
     pub fn is_masked(self) -> bool {
         match self {
@@ -178,7 +207,7 @@ impl Op {
             | Op::Elect => true,
             Op::Barrier { .. }
             | Op::ClusterArrive { .. }
-            | Op::ClusterWait
+            | Op::ClusterWait { .. }
             | Op::Shfl { sync: false, .. }
             | Op::Vote { sync: false, .. }
             | Op::ActiveMask => false,
@@ -228,6 +257,33 @@ pub enum AtomicOp {
     Exch,
     /// old == b ? c : old
     Cas,
+    /// The operator on old and b.
+    Float(float::Op),
+}
+
+impl AtomicOp {
+    /// The operator where the address lies in this space: sums of `.f32` make zeros of subnormal numbers in global memory, and keep
+    /// them in shared memory. PTX ISA, `atom`.
+    #[must_use]
+    pub fn within(self, space: Space) -> AtomicOp {
+        match self {
+            AtomicOp::Float(float::Op::Arith {
+                op,
+                ty: FloatTy::F32,
+                mode,
+            }) => {
+                let ftz = !matches!(space, Space::Shared | Space::Cluster);
+                let (ty, mode) = (FloatTy::F32, Mode { ftz, ..mode });
+                AtomicOp::Float(float::Op::Arith { op, ty, mode })
+            }
+            other => other,
+        }
+    }
+
+    /// Whether [`within`](Self::within) makes a difference.
+    pub fn looks_at_space(self) -> bool {
+        self.within(Space::Shared) != self.within(Space::Global)
+    }
 }
 
 /// `fence`, `membar`.
@@ -340,13 +396,13 @@ pub struct Copy {
     pub skip: Option<[Operand; 2]>,
     /// 16 bits: byte i of every 16 is written where bit i is 1.
     pub byte_mask: Option<Operand>,
-    /// 16 bits: bit i for CTA i of the cluster. Each writes at the same offset of its own shared memory, and completes on
-    /// the mbarrier there. All others do nothing.
+    /// 16 bits: bit i for CTA i of the cluster. In each of these the bytes go to the same offset of its own shared memory, and
+    /// are completed on the mbarrier there.
     pub multicast: Option<Operand>,
     /// What both addresses, and `bytes`, are a multiple of.
     pub align: u8,
-    /// Reduces into the destination, elements of this type, instead of writing it.
-    pub reduce: Option<(AtomicOp, IntTy)>,
+    /// Reduces into the destination, elements of this width, instead of writing it.
+    pub reduce: Option<(AtomicOp, RegClass)>,
     /// The mbarrier on which the bytes are completed.
     pub mbarrier: Option<(Space, Address)>,
 }
@@ -366,6 +422,7 @@ pub fn as_meet(kind: &Kind) -> Option<&Meet> {
         | Kind::Fence(_)
         | Kind::Mbarrier(_)
         | Kind::Copy(_)
+        | Kind::Stack(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => None,
     }
@@ -392,11 +449,6 @@ impl Copy {
             reduce: None,
             mbarrier: None,
         }
-    }
-
-    /// Whether all of the bytes are written, in the CTA of the thread: what native code can do.
-    pub fn is_whole(&self) -> bool {
-        self.skip.is_none() && self.byte_mask.is_none() && self.multicast.is_none()
     }
 
     /// Everything that it reads from registers, but for addresses.

@@ -1,7 +1,7 @@
 //! Checks that IR keeps its own rules: what every reader of it takes for granted.
 
 use super::control::{Call, Callee, ParamTy, Slot, Terminator};
-use super::memory::{Address, Base, Space, Var};
+use super::memory::{Address, Base, STACK_ALIGN, STACK_MOST_ALIGN, Space, Stack, Var};
 use super::sync::{Atomic, AtomicOp, Copy, Mbarrier};
 use super::{
     Block, Function, FunctionKind, Inst, Kind, Module, Operand, ParamKind, Reg, RegClass,
@@ -350,6 +350,18 @@ impl Check<'_> {
             Kind::Atomic(atomic) => self.atomic(atomic),
             Kind::Mbarrier(mbarrier) => self.mbarrier(mbarrier),
             Kind::Copy(copy) => self.copy(copy),
+            Kind::Stack(stack) => match *stack {
+                Stack::Allocate { dst, size, align } => {
+                    self.address_register(dst)?;
+                    self.at_least(size, self.class(dst)?)?;
+                    let aligns = STACK_ALIGN..=STACK_MOST_ALIGN;
+                    require(align.is_power_of_two() && aligns.contains(&align), || {
+                        format!("alloca aligned to {align}")
+                    })
+                }
+                Stack::Save { dst } => self.address_register(dst),
+                Stack::Restore { src } => self.address_register(src),
+            },
             Kind::Fence(_) | Kind::Hint { .. } => Ok(()),
             Kind::Unsupported => require(!self.function.unsupported.is_empty(), || {
                 "an unsupported instruction that is not listed".to_string()

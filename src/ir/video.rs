@@ -1,7 +1,7 @@
 //! Video instructions, scalar and SIMD. PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions".
 
 use super::compare::CmpOp;
-use super::{RegClass, Signature};
+use super::{Reading, RegClass, Signature};
 
 /// A byte, half or the whole of a 32-bit word: `.b0`..`.b3`, `.h0`, `.h1`, none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,7 +71,8 @@ pub enum SimdOp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Op {
-    /// `vadd vsub vabsdiff vmin vmax vshl vshr vset`. Sources a b, and c if there is a second operation.
+    /// `vadd vsub vabsdiff vmin vmax vshl vshr vset`. Sources a b, and c if there is a second operation. As the text has it, values are
+    /// exact up to the end. NVIDIA saturates and compares as the machine code does that stands for these instructions.
     #[allow(missing_docs)]
     Scalar {
         op: ScalarOp,
@@ -80,8 +81,9 @@ pub enum Op {
         b: Source,
         sat: bool,
         second: Second,
+        reading: Reading,
     },
-    /// `vmad`: d = (±(a * b) ± c (+ 1 if `plus_one`)) >> `shift`. Sources a b c.
+    /// `vmad`: d = (±(a * b) ± c (+ 1 if `plus_one`)) >> `shift`. Sources a b c. NVIDIA: words and c are signed whatever the types say.
     #[allow(missing_docs)]
     Mad {
         signed: bool,
@@ -93,6 +95,7 @@ pub enum Op {
         plus_one: bool,
         sat: bool,
         shift: u8,
+        reading: Reading,
     },
     /// `vadd2`, `vadd4` and so on. Sources a b c.
     Simd {
@@ -130,5 +133,46 @@ impl Op {
             Op::Scalar { .. } | Op::Mad { .. } | Op::Simd { .. } => 3,
         };
         Signature::new(&vec![RegClass::B32; sources], &[RegClass::B32])
+    }
+
+    /// The operator as a reading has it.
+    #[must_use]
+    pub fn read_as(mut self, as_read: Reading) -> Op {
+        match &mut self {
+            Op::Scalar {
+                op,
+                signed,
+                a,
+                b: _,
+                sat,
+                second,
+                reading,
+            } => {
+                let compares = matches!(second, Second::Min | Second::Max);
+                let differs = match op {
+                    ScalarOp::Set(_) => compares && a.signed,
+                    ScalarOp::Shl { .. } | ScalarOp::Shr { .. } => *sat || compares,
+                    ScalarOp::Add
+                    | ScalarOp::Sub
+                    | ScalarOp::AbsDiff
+                    | ScalarOp::Min
+                    | ScalarOp::Max => {
+                        compares || *sat && (!*signed || matches!(second, Second::Merge(_)))
+                    }
+                };
+                if differs {
+                    *reading = as_read;
+                }
+            }
+            // The low word of the sum is the same.
+            Op::Mad {
+                sat,
+                shift,
+                reading,
+                ..
+            } if *sat || *shift > 0 => *reading = as_read,
+            Op::Mad { .. } | Op::Simd { .. } => {}
+        }
+        self
     }
 }

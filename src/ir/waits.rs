@@ -89,6 +89,7 @@ impl Does {
             | Kind::Special { .. }
             | Kind::Call(_)
             | Kind::Copy(_)
+            | Kind::Stack(_)
             | Kind::Unsupported => {}
         }
         does

@@ -8,8 +8,8 @@ use super::form::{
 use super::words::{
     BITS, LOGIC, ONLY_B32, OVERRUN, WIDE, WIDE_BITS, WORDS, combination, ty, wraps,
 };
-use crate::ir::PureOp;
 use crate::ir::bits::{Op, PrmtMode};
+use crate::ir::{PureOp, Reading};
 
 const A: &[Param] = &[dst(T), src("a", T)];
 const AB: &[Param] = &[dst(T), src("a", T), src("b", T)];
@@ -20,6 +20,10 @@ const LUT: Param = param("immLut", OperandKind::AnyLiteral, B32);
 const FIELD: OperandKind = OperandKind::Count(255);
 const SHIFT_AMOUNT: Slot = maybe(SlotName::ShiftAmount, &[word("shiftamt")]);
 const DIRECTION: Slot = first(SlotName::Variant, &[word("l"), word("r")]);
+
+/// What NVIDIA's tools make of positions and lengths.
+const LONG_FIELD: &str =
+    "64-bit types: all bits of position and length count, not the low eight alone";
 
 /// The rows.
 pub(super) const FORMS: &[Form] = &[
@@ -186,10 +190,11 @@ pub(super) const FORMS: &[Form] = &[
             src("base", B32),
             src("offset", B32),
         ],
-        Build::Pure(|_, _| bits(Op::Fns)),
+        Build::Pure(|_, _| bits(Op::Fns { reading: Reading::Text })),
         "d = position of the offset-th one of mask, counted from base, or ffffffff",
     )
-    .needs((5, 1), 30),
+    .needs((5, 1), 30)
+    .nvidia("an offset of 80000000 gives 0"),
     form(
         "brev",
         &[ty(WIDE_BITS)],
@@ -202,10 +207,16 @@ pub(super) const FORMS: &[Form] = &[
         "bfe",
         &[ty(WIDE)],
         &[dst(T), src("a", T), param("b", FIELD, U32), param("c", FIELD, U32)],
-        Build::Pure(|c, _| bits(Op::Bfe { ty: c.int(SlotName::Type)? })),
+        Build::Pure(|c, _| {
+            bits(Op::Bfe {
+                ty: c.int(SlotName::Type)?,
+                reading: Reading::Text,
+            })
+        }),
         "d = c bits of a from position b on, sign- or zero-extended",
     )
-    .needs((2, 0), 20),
+    .needs((2, 0), 20)
+    .nvidia(LONG_FIELD),
     form(
         "bfi",
         &[ty(WIDE_BITS)],
@@ -216,10 +227,16 @@ pub(super) const FORMS: &[Form] = &[
             param("c", FIELD, U32),
             param("d", FIELD, U32),
         ],
-        Build::Pure(|c, _| bits(Op::Bfi { class: c.class(SlotName::Type)? })),
+        Build::Pure(|c, _| {
+            bits(Op::Bfi {
+                class: c.class(SlotName::Type)?,
+                reading: Reading::Text,
+            })
+        }),
         "f = b, with d bits from position c on replaced by the low bits of a",
     )
-    .needs((2, 0), 20),
+    .needs((2, 0), 20)
+    .nvidia(LONG_FIELD),
     form(
         "bmsk",
         &[OVERRUN, ty(ONLY_B32)],

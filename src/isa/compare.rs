@@ -7,10 +7,11 @@ use super::form::{
 use super::words::{COMBINE, combination, comparison, from_ty, ty};
 use crate::ir::PureOp;
 use crate::ir::compare::Op;
+use crate::ir::float::Mark;
 
 const FROM: TypeOf = TypeOf::Slot(SlotName::FromType);
-const PREDICATE: Param = param("c", OperandKind::Pred, B32);
-const SETP_DST: Param = param("p|q", OperandKind::SetpDst, B32);
+pub(super) const PREDICATE: Param = param("c", OperandKind::Pred, B32);
+pub(super) const SETP_DST: Param = param("p|q", OperandKind::SetpDst, B32);
 
 /// Types that know only equality.
 const EQUALITY: &[Word] = &[word("b16"), word("b32"), word("b64")];
@@ -44,9 +45,15 @@ const UNSIGNED_ORDER: Slot = one(
     ],
 );
 /// What `set` may write: all ones or 1.0.
-const SET_TYPES: &[Word] = &[word("u32"), word("s32"), word("f32")];
+const SET_TYPES: &[Word] = &[
+    word("u32"),
+    word("s32"),
+    word("f32"),
+    word("f16").needs((4, 2), 53),
+    word("bf16").needs((7, 8), 90),
+];
 /// What `selp` and `slct` may pick.
-const MOVABLE: &[Word] = &[
+pub(super) const MOVABLE: &[Word] = &[
     word("b16"),
     word("b32"),
     word("b64"),
@@ -192,6 +199,14 @@ fn set(choice: &Choice<'_>) -> Result<PureOp, Complaint> {
         cmp: comparison(choice)?,
         ty: choice.int(SlotName::FromType)?,
         combine: combination(choice)?,
-        float: choice.word(SlotName::Type) == Some("f32"),
+        to: mark(choice)?,
     }))
+}
+
+/// What `set` of the type in [`SlotName::Type`] writes where the comparison holds.
+pub(super) fn mark(choice: &Choice<'_>) -> Result<Mark, Complaint> {
+    Ok(match choice.ty(SlotName::Type)?.float() {
+        Some(ty) => Mark::One(ty),
+        None => Mark::Ones(choice.class(SlotName::Type)?),
+    })
 }

@@ -6,6 +6,7 @@
 //! programs and the coverage test walk the same ones.
 
 use super::types::Ty;
+use crate::ir::float::FloatTy;
 use crate::ir::memory::{Address, AddressOf, Space};
 use crate::ir::video::Selector;
 use crate::ir::{FuncId, IntTy, Kind, Operand, PureOp, Reg, RegClass, Special};
@@ -59,10 +60,26 @@ pub enum SlotName {
     SecondType,
     /// The type of the third source.
     ThirdType,
+    /// `.rn`, `.rz`, `.rm`, `.rp` and other roundings, `.approx`, `.full`
+    Rounding,
+    /// `.ftz`
+    Flush,
     /// `.sat`
     Saturate,
     /// `.relu`
     Relu,
+    /// `.oob`
+    OutOfBounds,
+    /// `.NaN`
+    Nan,
+    /// `.xorsign`
+    XorSign,
+    /// `.abs`
+    Abs,
+    /// `.satfinite`
+    Finite,
+    /// `.scaled::n2::ue8m0`
+    Scaled,
     /// `.cc`
     Carry,
     /// `.clamp` or `.wrap`
@@ -139,6 +156,8 @@ pub enum SlotName {
     Masked,
     /// `.read` of `wait_group`.
     Reading,
+    /// The precision of a sum: `.acc::f32`, `.acc::f16`
+    Accumulator,
 }
 
 impl SlotName {
@@ -149,8 +168,16 @@ impl SlotName {
             SlotName::Type | SlotName::FromType | SlotName::SecondType | SlotName::ThirdType => {
                 "type"
             }
+            SlotName::Rounding => "rounding",
+            SlotName::Flush => "flush to zero",
             SlotName::Saturate => "saturation",
             SlotName::Relu => "clamping at zero",
+            SlotName::OutOfBounds => "`.oob`",
+            SlotName::Nan => "`.NaN`",
+            SlotName::XorSign => "`.xorsign`",
+            SlotName::Abs => "`.abs`",
+            SlotName::Finite => "saturation to finite numbers",
+            SlotName::Scaled => "scaling",
             SlotName::Carry => "carry",
             SlotName::Overrun => "overrun mode",
             SlotName::Compare => "comparison",
@@ -189,6 +216,7 @@ impl SlotName {
             SlotName::Multicast => "multicast",
             SlotName::Masked => "choice of bytes",
             SlotName::Reading => "`.read`",
+            SlotName::Accumulator => "precision of the sum",
         }
     }
 
@@ -332,6 +360,8 @@ pub enum OperandKind {
     Fraction,
     /// Predicate or predicates that `setp` writes: `p`, `p|q`, with `_` for either.
     SetpDst,
+    /// The predicate that `setp` of one lane of 16 bits writes: `p`, `p|_`.
+    SetpOneDst,
     /// `d|p` of `lop3` and `elect`; `d` may be `_`.
     PairDst,
     /// `d` or `d|p`; `p` may be `_`.
@@ -366,10 +396,14 @@ pub enum OperandKind {
     LoadDst,
     /// What `st` reads, likewise.
     StoreSrc,
+    /// What `atom` with `.vN` writes: registers of exactly the type, as many as it says, or `_`.
+    AtomDst,
     /// What `st.async` reads: registers of exactly the type, or constants; as many as `.vN` says.
     AsyncSrc,
     /// A register or constant of the type, or a predicate.
     SizeOrPred,
+    /// Four registers or constants in braces.
+    FourSrc,
     /// What `mov` writes.
     MovDst,
     /// What `mov` reads: anything.
@@ -578,10 +612,16 @@ pub struct Form {
     pub target: u32,
     /// The `.version` and `.target` from which on, both together, the form is no more.
     pub until: Option<(Version, u32)>,
+    /// Another `.version` and `.target` from which on, both together, there is the form, if any.
+    pub or: Option<(Version, u32)>,
     /// If there are any: only the architecture- and family-specific variants (`a`, `f`) of these targets have it.
     pub variants: &'static [u32],
+    /// Whether of these variants the family-specific ones (`f`) have it, too.
+    pub families: bool,
     /// What it computes.
     pub doc: &'static str,
+    /// What NVIDIA's tools compute instead, where they depart from the text: see [`Reading`](crate::ir::Reading).
+    pub nvidia: Option<&'static str>,
     /// How it is executed natively.
     pub code: Code,
     /// Combinations of words that are refused.
@@ -605,8 +645,11 @@ pub(crate) const fn form(
         since: (1, 0),
         target: 10,
         until: None,
+        or: None,
         variants: &[],
+        families: true,
         doc,
+        nvidia: None,
         code: match build {
             Build::Pure(_) | Build::Emit(_) => Code::Native,
             Build::Hint => Code::Nothing,
@@ -636,6 +679,15 @@ impl Form {
         }
     }
 
+    /// The form, of which NVIDIA's tools compute something else than the text says.
+    #[must_use]
+    pub(crate) const fn nvidia(self, instead: &'static str) -> Form {
+        Form {
+            nvidia: Some(instead),
+            ..self
+        }
+    }
+
     /// Whether a module of this `.version` and `.target` is too new for the form.
     pub fn is_gone(&self, version: Version, target: u32) -> bool {
         self.until
@@ -646,6 +698,40 @@ impl Form {
     #[must_use]
     pub(crate) const fn only_variants(self, variants: &'static [u32]) -> Form {
         Form { variants, ..self }
+    }
+
+    /// The form for the variants `a` of some targets only.
+    #[must_use]
+    pub(crate) const fn only_architectures(self, variants: &'static [u32]) -> Form {
+        Form {
+            variants,
+            families: false,
+            ..self
+        }
+    }
+
+    /// The form, which is also there from another `.version` and `.target` on.
+    #[must_use]
+    pub(crate) const fn or_needs(self, since: Version, target: u32) -> Form {
+        Form {
+            or: Some((since, target)),
+            ..self
+        }
+    }
+
+    /// The `.version` and `.target` that a module of these must reach.
+    pub fn needed(&self, version: Version, target: u32) -> (Version, u32) {
+        match self.or {
+            Some((since, least)) if version >= since && target >= least => (since, least),
+            Some(_) | None => (self.since, self.target),
+        }
+    }
+
+    /// Whether a target has the form, by its number and the letter behind it.
+    pub fn is_in(&self, target: u32, suffix: &str) -> bool {
+        self.variants.is_empty()
+            || (self.variants.contains(&target)
+                && (suffix == "a" || suffix == "f" && self.families))
     }
 
     /// The form with a rule about its words.
@@ -717,6 +803,16 @@ impl Choice<'_> {
         let ty = self.ty(name)?;
         ty.int()
             .ok_or_else(|| Complaint::row(format!("`{ty}` is no integer type")))
+    }
+
+    /// The floating-point format in a slot.
+    ///
+    /// # Errors
+    /// If the row has none there.
+    pub fn float(&self, name: SlotName) -> Result<FloatTy, Complaint> {
+        let ty = self.ty(name)?;
+        ty.float()
+            .ok_or_else(|| Complaint::row(format!("`{ty}` is no floating-point type")))
     }
 
     /// The register class of the type in a slot.

@@ -3,10 +3,10 @@
 use super::convert::pure;
 use super::form::{
     Arg, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, U32,
-    Word, dst, first, form, one, param, src, word,
+    Word, dst, first, form, param, src, word,
 };
 use super::types::TyKind;
-use super::words::{INTEGERS, MAYBE_SAT, ONLY_S32, SAT, SIGNED, WORDS, from_ty, ty};
+use super::words::{INTEGERS, MAYBE_SAT, ONLY_S32, RELU, SAT, SIGNED, WORDS, from_ty, ty};
 use crate::ir::integer::{Op, PackedOp, Part};
 use crate::ir::{Operand, PureOp};
 
@@ -17,7 +17,6 @@ const HALF_LANES: &[Word] = &[word("u16x2"), word("s16x2")];
 const BYTE_LANES: &[Word] = &[word("u8x4"), word("s8x4")];
 /// The targets that have bytes in lanes, by their variants.
 const LANE_TARGETS: &[u32] = &[107, 120, 121];
-const RELU: Slot = one(SlotName::Relu, &[word("relu")]);
 const WIDE: TypeOf = TypeOf::Wide(SlotName::Type);
 
 const A: &[Param] = &[dst(T), src("a", T)];

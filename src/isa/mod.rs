@@ -20,6 +20,7 @@ mod compare;
 mod control;
 mod convert;
 mod extended;
+mod float;
 pub mod form;
 mod integer;
 mod memory;
@@ -39,19 +40,32 @@ pub use select::{Refusal, Selection, forms, lacking_family, select};
 /// The rows, a table a family.
 pub const FORMS: &[&[Form]] = &[
     integer::FORMS,
+    float::single::FORMS,
+    float::compare::FORMS,
+    float::half::FORMS,
+    float::half_compare::FORMS,
+    float::mixed::FORMS,
+    float::approx::FORMS,
     extended::FORMS,
     bits::FORMS,
     compare::FORMS,
     convert::FORMS,
+    convert::float::FORMS,
+    convert::small::FORMS,
     memory::FORMS,
     memory::hints::FORMS,
+    memory::stack::FORMS,
     video::FORMS,
     control::FORMS,
     sync::barrier::FORMS,
     sync::fence::FORMS,
     sync::atomic::FORMS,
+    sync::atomic_float::FORMS,
     sync::warp::FORMS,
     sync::mbarrier::FORMS,
     sync::copy::FORMS,
     sync::cluster::FORMS,
+    sync::multimem::FORMS,
+    sync::launch_control::FORMS,
+    sync::bulk::FORMS,
 ];

@@ -7,7 +7,9 @@
 use super::form::{Choice, Complaint, Form, Need, Slot, SlotName};
 use super::{FORMS, names};
 use crate::diag::nearest;
+use rustc_hash::FxHashMap;
 use smallvec::smallvec;
+use std::sync::LazyLock;
 
 /// What a mnemonic and modifiers mean.
 #[derive(Debug, Clone)]
@@ -52,29 +54,29 @@ pub enum Refusal {
 /// # Errors
 /// Why there is none.
 pub fn select(mnemonic: &str, modifiers: &[&str]) -> Result<Selection, Refusal> {
-    if names::find(mnemonic).is_none() {
+    if forms(mnemonic).next().is_none() && names::find(mnemonic).is_none() {
         return Err(Refusal::Mnemonic(nearest(
             mnemonic,
             names::MNEMONICS.iter().map(|m| m.name),
         )));
     }
-    let candidates: Vec<Attempt> = forms(mnemonic).map(|f| attempt(f, modifiers)).collect();
     let mut fitting = Vec::new();
     let mut broken_rule = None;
-    for candidate in &candidates {
-        if candidate.reached < modifiers.len() || candidate.missing.is_some() {
+    for form in forms(mnemonic) {
+        let Attempt {
+            choice,
+            reached,
+            missing,
+            ..
+        } = attempt(form, modifiers);
+        if reached < modifiers.len() || missing.is_some() {
             continue;
         }
-        match candidate
-            .choice
-            .form
-            .rule
-            .map(|rule| rule(&candidate.choice))
-        {
+        match form.rule.map(|rule| rule(&choice)) {
             Some(Err(complaint)) => {
-                broken_rule.get_or_insert((candidate.choice.clone(), complaint));
+                broken_rule.get_or_insert((choice, complaint));
             }
-            Some(Ok(())) | None => fitting.push(candidate.choice.clone()),
+            Some(Ok(())) | None => fitting.push(choice),
         }
     }
     if !fitting.is_empty() {
@@ -86,15 +88,20 @@ pub fn select(mnemonic: &str, modifiers: &[&str]) -> Result<Selection, Refusal> 
     if let Some((choice, complaint)) = broken_rule {
         return Err(Refusal::Rule(Box::new(choice), complaint));
     }
+    let candidates: Vec<Attempt> = forms(mnemonic).map(|f| attempt(f, modifiers)).collect();
     Err(explain(&candidates, modifiers))
 }
 
 /// The rows of a mnemonic.
 pub fn forms(mnemonic: &str) -> impl Iterator<Item = &'static Form> {
-    FORMS
-        .iter()
-        .flat_map(|room| room.iter())
-        .filter(move |f| f.mnemonic == mnemonic)
+    static ROWS: LazyLock<FxHashMap<&str, Vec<&Form>>> = LazyLock::new(|| {
+        let mut rows: FxHashMap<_, Vec<_>> = FxHashMap::default();
+        for form in FORMS.iter().flat_map(|room| room.iter()) {
+            rows.entry(form.mnemonic).or_default().push(form);
+        }
+        rows
+    });
+    ROWS.get(mnemonic).into_iter().flatten().copied()
 }
 
 /// The family of a form that is known and not built yet, judged by its mnemonic and the words that mark it.
@@ -129,7 +136,13 @@ struct Attempt {
 fn may_repeat(name: SlotName) -> bool {
     matches!(
         name,
-        SlotName::Saturate | SlotName::Carry | SlotName::ShiftAmount | SlotName::Sync
+        SlotName::Saturate
+            | SlotName::Relu
+            | SlotName::Nan
+            | SlotName::Finite
+            | SlotName::Carry
+            | SlotName::ShiftAmount
+            | SlotName::Sync
     )
 }
 
@@ -166,8 +179,9 @@ fn attempt(form: &'static Form, modifiers: &[&str]) -> Attempt {
             let Some(word) = position(slot) else {
                 continue;
             };
-            if choice.filled[index].is_some() {
-                repeated = true;
+            if let Some((filled, _)) = choice.filled[index] {
+                // Another type is no second one.
+                repeated |= filled == word || !slot.name.is_type();
                 fits |= may_repeat(slot.name);
                 continue;
             }

@@ -174,6 +174,7 @@ pub fn element(special: Special, index: u8) -> Option<Special> {
         | Special::IsExplicitCluster
         | Special::ClusterCtarank
         | Special::ClusterNctarank
+        | Special::SharedStart
         | Special::LanemaskEq
         | Special::LanemaskLe
         | Special::LanemaskLt

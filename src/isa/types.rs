@@ -1,5 +1,6 @@
 //! Types as instructions spell them. PTX ISA, "Fundamental Types".
 
+use crate::ir::float::FloatTy;
 use crate::ir::{IntTy, RegClass};
 
 /// What a type says beside its width.
@@ -23,6 +24,10 @@ pub enum TyKind {
         /// 2 or 4.
         lanes: u8,
     },
+    /// `.f16x2`, `.f32x2`: floating-point lanes.
+    PackedFloat,
+    /// `.bf16`, `.bf16x2` and other alternate formats, by their word: they live in untyped registers.
+    Alternate(&'static str),
 }
 
 /// A type of an instruction or operand.
@@ -51,6 +56,10 @@ impl Ty {
     pub const U64: Ty = Ty::new(TyKind::Unsigned, 64);
     /// `.f32`
     pub const F32: Ty = Ty::new(TyKind::Float, 32);
+    /// `.b16`, of registers that are declared as such.
+    pub const RAW_B16: Ty = Ty::new(TyKind::Alternate("b16"), 16);
+    /// `.b32`, of registers that are declared as such.
+    pub const RAW_B32: Ty = Ty::new(TyKind::Alternate("b32"), 32);
 
     const fn new(kind: TyKind, bits: u32) -> Ty {
         Ty { kind, bits }
@@ -68,6 +77,25 @@ impl Ty {
             "s16x2" => return Some(Ty::packed(true, 2)),
             "u8x4" => return Some(Ty::packed(false, 4)),
             "s8x4" => return Some(Ty::packed(true, 4)),
+            "f16x2" => return Some(Ty::new(TyKind::PackedFloat, 32)),
+            "f32x2" => return Some(Ty::new(TyKind::PackedFloat, 64)),
+            "bf16" => return Some(Ty::new(TyKind::Alternate("bf16"), 16)),
+            "bf16x2" => return Some(Ty::new(TyKind::Alternate("bf16x2"), 32)),
+            "tf32" => return Some(Ty::new(TyKind::Alternate("tf32"), 32)),
+            "e4m3" => return Some(Ty::new(TyKind::Alternate("e4m3"), 8)),
+            "e5m2" => return Some(Ty::new(TyKind::Alternate("e5m2"), 8)),
+            "e2m1x2" => return Some(Ty::new(TyKind::Alternate("e2m1x2"), 8)),
+            "e4m3x2" => return Some(Ty::new(TyKind::Alternate("e4m3x2"), 16)),
+            "e5m2x2" => return Some(Ty::new(TyKind::Alternate("e5m2x2"), 16)),
+            "e2m3x2" => return Some(Ty::new(TyKind::Alternate("e2m3x2"), 16)),
+            "e3m2x2" => return Some(Ty::new(TyKind::Alternate("e3m2x2"), 16)),
+            "ue8m0x2" => return Some(Ty::new(TyKind::Alternate("ue8m0x2"), 16)),
+            "s2f6x2" => return Some(Ty::new(TyKind::Alternate("s2f6x2"), 16)),
+            "e2m1x4" => return Some(Ty::new(TyKind::Alternate("e2m1x4"), 16)),
+            "e4m3x4" => return Some(Ty::new(TyKind::Alternate("e4m3x4"), 32)),
+            "e5m2x4" => return Some(Ty::new(TyKind::Alternate("e5m2x4"), 32)),
+            "e2m3x4" => return Some(Ty::new(TyKind::Alternate("e2m3x4"), 32)),
+            "e3m2x4" => return Some(Ty::new(TyKind::Alternate("e3m2x4"), 32)),
             _ => match word.as_bytes().first()? {
                 b'b' => TyKind::Bits,
                 b'u' => TyKind::Unsigned,
@@ -94,7 +122,44 @@ impl Ty {
                 IntTy::new(self.class()?, false)
             }
             TyKind::Signed => IntTy::new(self.class()?, true),
-            TyKind::Pred | TyKind::Float => None,
+            TyKind::Pred | TyKind::Float | TyKind::PackedFloat | TyKind::Alternate(_) => None,
+        }
+    }
+
+    /// The floating-point format that arithmetic has for the type.
+    pub fn float(self) -> Option<FloatTy> {
+        match (self.kind, self.bits) {
+            (TyKind::Float, 16) => Some(FloatTy::F16),
+            (TyKind::Float, 32) => Some(FloatTy::F32),
+            (TyKind::Float, 64) => Some(FloatTy::F64),
+            (TyKind::PackedFloat, 32) => Some(FloatTy::F16x2),
+            (TyKind::PackedFloat, 64) => Some(FloatTy::F32x2),
+            (TyKind::Alternate("bf16"), _) => Some(FloatTy::Bf16),
+            (TyKind::Alternate("bf16x2"), _) => Some(FloatTy::Bf16x2),
+            (
+                TyKind::Pred
+                | TyKind::Bits
+                | TyKind::Unsigned
+                | TyKind::Signed
+                | TyKind::Float
+                | TyKind::PackedInt { .. }
+                | TyKind::PackedFloat
+                | TyKind::Alternate(_),
+                _,
+            ) => None,
+        }
+    }
+
+    /// Whether a constant may stand for an operand of the type: all but floating-point numbers of 16 bits and packed ones.
+    pub fn has_constants(self) -> bool {
+        match self.kind {
+            TyKind::Float => self.bits > 16,
+            TyKind::PackedFloat | TyKind::Alternate(_) => false,
+            TyKind::Pred
+            | TyKind::Bits
+            | TyKind::Unsigned
+            | TyKind::Signed
+            | TyKind::PackedInt { .. } => true,
         }
     }
 
@@ -127,6 +192,8 @@ impl std::fmt::Display for Ty {
                 if signed { 's' } else { 'u' },
                 32 / u32::from(lanes)
             ),
+            TyKind::PackedFloat => write!(f, ".f{}x2", self.bits / 2),
+            TyKind::Alternate(word) => write!(f, ".{word}"),
         }
     }
 }

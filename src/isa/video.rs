@@ -7,8 +7,8 @@ use super::form::{
     Word, form, maybe, one, param, word,
 };
 use super::words::{MAYBE_SAT, OVERRUN, SAT, WORDS, comparison, from_ty, ty, wraps};
-use crate::ir::PureOp;
 use crate::ir::video::{Op, ScalarOp, Second, Selector, SimdOp, Source};
+use crate::ir::{PureOp, Reading};
 
 const T: TypeOf = TypeOf::Slot(SlotName::Type);
 const FROM: TypeOf = TypeOf::Slot(SlotName::FromType);
@@ -29,6 +29,18 @@ const COMPARISONS: &[Word] = &[
     word("ge"),
 ];
 const COMPARISON: Slot = one(SlotName::Compare, COMPARISONS);
+
+/// What NVIDIA's tools make of `.sat`.
+const SATURATION: &str = "saturated .u32 has no upper limit; of a part that is selected, negative values become the greatest";
+/// What they make of `.sat` and of `.min` and `.max`, which compare intermediate values with c.
+const SUM_SECOND: &str = "saturated .u32 has no upper limit; .min, .max compare the low word, sign-extended to 64 bits, unsigned for .u32";
+const EXACT_SECOND: &str = "saturated .u32 has no upper limit; .min, .max of .u32 take negative values as greater than any c";
+const SHIFT_SATURATION: &str =
+    "saturation looks at two bits above the word only, and is to 32 bits whatever part is selected";
+const SHIFT_SECOND: &str = "saturation looks at two bits above the word only; .min, .max compare 64 bits, unsigned for .u32, a saturated word as sign-extended";
+const SET_SECOND_SIGN: &str = ".min, .max take c as signed if the first type is .s32";
+const MULTIPLY_SIGN: &str =
+    "whole words and c are signed whatever the types say, which .sat, .shr7, .shr15 show";
 
 const fn part(name: &'static str, ty: TypeOf) -> Param {
     param(name, OperandKind::VideoSrc, ty)
@@ -84,9 +96,15 @@ const fn scalar(mnemonic: &'static str, operator: Operator, doc: &'static str) -
         doc,
     )
     .needs((2, 0), 20)
+    .nvidia(SATURATION)
 }
 
-const fn scalar_second(mnemonic: &'static str, operator: Operator, doc: &'static str) -> Form {
+const fn scalar_second(
+    mnemonic: &'static str,
+    operator: Operator,
+    doc: &'static str,
+    nvidia: &'static str,
+) -> Form {
     form(
         mnemonic,
         &[D, A, B, MAYBE_SAT, OPERATION],
@@ -95,6 +113,7 @@ const fn scalar_second(mnemonic: &'static str, operator: Operator, doc: &'static
         doc,
     )
     .needs((2, 0), 20)
+    .nvidia(nvidia)
 }
 
 const fn shift(mnemonic: &'static str, operator: Operator, doc: &'static str) -> Form {
@@ -106,6 +125,7 @@ const fn shift(mnemonic: &'static str, operator: Operator, doc: &'static str) ->
         doc,
     )
     .needs((2, 0), 20)
+    .nvidia(SHIFT_SATURATION)
 }
 
 const fn shift_second(mnemonic: &'static str, operator: Operator, doc: &'static str) -> Form {
@@ -117,6 +137,7 @@ const fn shift_second(mnemonic: &'static str, operator: Operator, doc: &'static 
         doc,
     )
     .needs((2, 0), 20)
+    .nvidia(SHIFT_SECOND)
 }
 
 const fn simd(mnemonic: &'static str, operator: Operator, doc: &'static str) -> Form {
@@ -164,6 +185,7 @@ pub(super) const FORMS: &[Form] = &[
         "vadd",
         |c, a| scalar_op(c, a, ScalarOp::Add),
         "d = (a + b) op c",
+        SUM_SECOND,
     ),
     scalar(
         "vsub",
@@ -174,6 +196,7 @@ pub(super) const FORMS: &[Form] = &[
         "vsub",
         |c, a| scalar_op(c, a, ScalarOp::Sub),
         "d = (a - b) op c",
+        SUM_SECOND,
     ),
     scalar(
         "vabsdiff",
@@ -184,6 +207,7 @@ pub(super) const FORMS: &[Form] = &[
         "vabsdiff",
         |c, a| scalar_op(c, a, ScalarOp::AbsDiff),
         "d = |a - b| op c",
+        EXACT_SECOND,
     ),
     scalar(
         "vmin",
@@ -194,6 +218,7 @@ pub(super) const FORMS: &[Form] = &[
         "vmin",
         |c, a| scalar_op(c, a, ScalarOp::Min),
         "d = min(a, b) op c",
+        EXACT_SECOND,
     ),
     scalar(
         "vmax",
@@ -204,6 +229,7 @@ pub(super) const FORMS: &[Form] = &[
         "vmax",
         |c, a| scalar_op(c, a, ScalarOp::Max),
         "d = max(a, b) op c",
+        EXACT_SECOND,
     ),
     shift(
         "vshl",
@@ -239,7 +265,8 @@ pub(super) const FORMS: &[Form] = &[
         Build::Pure(multiply_add),
         "d = (±(a * b) ± c, + 1 with .po) >> scale",
     )
-    .needs((2, 0), 20),
+    .needs((2, 0), 20)
+    .nvidia(MULTIPLY_SIGN),
     form(
         "vset",
         &[A, B, COMPARISON],
@@ -255,7 +282,8 @@ pub(super) const FORMS: &[Form] = &[
         Build::Pure(|c, a| scalar_op(c, a, ScalarOp::Set(comparison(c)?))),
         "d = (a cmp b ? 1 : 0) op c",
     )
-    .needs((2, 0), 20),
+    .needs((2, 0), 20)
+    .nvidia(SET_SECOND_SIGN),
     simd(
         "vadd2",
         |c, a| simd_op(c, a, 2, SimdOp::Add),
@@ -552,6 +580,7 @@ fn scalar_op(choice: &Choice<'_>, args: &[Arg], op: ScalarOp) -> Result<PureOp, 
         b,
         sat: choice.has(SlotName::Saturate),
         second: second(choice, &parts)?,
+        reading: Reading::Text,
     }))
 }
 
@@ -590,6 +619,7 @@ fn multiply_add(choice: &Choice<'_>, args: &[Arg]) -> Result<PureOp, Complaint> 
             Some("shr15") => 15,
             _ => 0,
         },
+        reading: Reading::Text,
     }))
 }
 

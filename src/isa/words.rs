@@ -40,6 +40,10 @@ pub(super) const ONLY_S32: &[Word] = &[word("s32")];
 pub(super) const SAT: Slot = one(SlotName::Saturate, &[word("sat")]);
 /// `.sat`, optional.
 pub(super) const MAYBE_SAT: Slot = maybe(SlotName::Saturate, &[word("sat")]);
+/// `.relu`, required.
+pub(super) const RELU: Slot = one(SlotName::Relu, &[word("relu")]);
+/// `.relu`, optional.
+pub(super) const MAYBE_RELU: Slot = maybe(SlotName::Relu, &[word("relu")]);
 /// `.clamp` or `.wrap`, required.
 pub(super) const OVERRUN: Slot = one(SlotName::Overrun, &[word("clamp"), word("wrap")]);
 /// `.and`, `.or`, `.xor`, required.

@@ -1,17 +1,18 @@
 //! Machine code of a module, and the doors into it.
 
-use super::engine::{self, Compiled};
+use super::engine::{self, Compiled, Stops};
 use super::host::{self, Host};
 use super::resident::Resident;
 use super::{CompileError, Given, Misuse, Settings};
 use crate::diag::Span;
 use crate::ir::sync::{Meet, as_meet};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
+use crate::lower::LOCAL_TOP_BYTES;
 use crate::lower::context::{self, Context, Extent, FaultRecord, Start};
-use crate::machine::schedule::Shuffle;
-use crate::machine::{Fault, FaultKind, Launch, Room, Scratch, with_stack};
+use crate::machine::schedule::{Known, Shuffle};
+use crate::machine::{Fault, FaultKind, Launch, Neighbours, Room, Scratch, Seat, with_stack};
 use crate::spmd::facts::SHALLOW;
-use crate::spmd::{Absent, Facts, Root};
+use crate::spmd::{Absent, Facts, MOST_BETWEEN, Root};
 use std::cell::RefCell;
 use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -314,6 +315,18 @@ unsafe fn enter(
     trampoline(context, args.as_ptr(), results.as_mut_ptr())
 }
 
+/// A CTA and its memory.
+pub(super) struct Place {
+    /// `%ctaid`
+    pub(super) block: [u32; 3],
+    /// Its shared memory.
+    pub(super) shared: *mut u8,
+    /// That of its cluster.
+    pub(super) neighbours: Neighbours,
+    /// Local memory of its threads.
+    pub(super) local: *mut u8,
+}
+
 /// A function or kernel, and the launch to run it in.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
@@ -374,9 +387,15 @@ impl<'a> Entry<'a> {
         self.inner.compiled.answers as usize
     }
 
-    /// Bytes in which a warp keeps what it needs while it waits; `None` for a kernel whose threads do not stop.
-    pub(super) fn warp_frame(&self) -> Option<u32> {
-        self.inner.compiled.entries[self.function.index()].warp_frame
+    /// How its threads stop; `None` for a kernel whose threads do not.
+    pub(super) fn stops(&self) -> Option<&'a Stops> {
+        let entry = &self.inner.compiled.entries[self.function.index()];
+        entry.stops.as_ref()
+    }
+
+    /// What is known of the meetings of the module, by site.
+    pub(super) fn known(&self) -> &'a [Known] {
+        &self.inner.compiled.known
     }
 
     /// The meeting at a site, with its place: function, text, location.
@@ -391,18 +410,25 @@ impl<'a> Entry<'a> {
     /// Bytes of local memory from a thread to the next, where each has its own.
     pub(super) fn local_stride(&self) -> usize {
         let ir = self.ir();
-        let bytes = match self.inner.compiled.entries[self.function.index()].calls {
+        let entry = &self.inner.compiled.entries[self.function.index()];
+        let bytes = match entry.calls || entry.stack {
             true => self.launch.limits.local_bytes,
             false => ir.local_bytes,
         };
-        (bytes as usize).next_multiple_of(ir.local_align.max(16) as usize)
+        let kept = if entry.stack { LOCAL_TOP_BYTES } else { 0 };
+        (bytes as usize + kept as usize).next_multiple_of(ir.local_align.max(16) as usize)
     }
 
     pub(super) fn shared_bytes(&self) -> usize {
         self.ir().shared_window(self.launch.dynamic_shared) as usize
     }
 
-    fn local_bytes(&self) -> usize {
+    /// Bytes of local memory that stay what they are as long as a thread runs.
+    pub(super) fn local_steady(&self) -> u64 {
+        self.ir().local_bytes.into()
+    }
+
+    pub(super) fn local_bytes(&self) -> usize {
         self.launch.limits.local_bytes as usize
     }
 
@@ -437,10 +463,15 @@ impl<'a> Entry<'a> {
     ) -> Result<u32, Fault> {
         // SAFETY: the caller has seen to it that the scratch memory is that large; only this CTA uses it.
         unsafe { std::ptr::write_bytes(scratch.shared.as_ptr(), 0, self.shared_bytes()) };
-        let steady = self.ir().local_bytes.into();
-        self.within(
-            scratch,
+        let steady = self.local_steady();
+        let place = Place {
             block,
+            shared: scratch.shared.as_ptr(),
+            neighbours: Neighbours::NONE,
+            local: scratch.local.as_ptr(),
+        };
+        self.within(
+            &place,
             roots,
             answers,
             steady,
@@ -455,19 +486,26 @@ impl<'a> Entry<'a> {
     /// they are as long as the context is used.
     pub(super) fn within<T>(
         &self,
-        scratch: &Scratch,
-        block: [u32; 3],
+        place: &Place,
         roots: &[Start],
         answers: &mut [Extent],
         steady_local: u64,
         enter: impl FnOnce(&mut Context, &Host<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let launch = self.launch;
+        let clusters = &launch.clusters;
         let ir = self.ir();
         let shared_len = self.shared_bytes();
+        let &Place {
+            block,
+            shared,
+            neighbours,
+            local,
+        } = place;
         let host = Host {
             code: self.inner,
             launch,
+            neighbours,
             steady_local,
             failure: RefCell::new(None),
         };
@@ -480,8 +518,8 @@ impl<'a> Entry<'a> {
             params: launch.params.as_ptr(),
             globals: launch.globals,
             constants: launch.constants.base,
-            shared: scratch.shared.as_ptr(),
-            local: scratch.local.as_ptr(),
+            shared,
+            local,
             functions: self.inner.compiled.table.as_ptr(),
             roots: roots.as_ptr(),
             answers: answers.as_mut_ptr(),
@@ -509,13 +547,23 @@ impl<'a> Entry<'a> {
             lanes: 0,
             lane: 0,
             turn: 0,
+            lanes_end: 0,
             record: std::ptr::null_mut(),
             frame: std::ptr::null_mut(),
             tids: null(),
             locals: std::ptr::null_mut(),
             local_stride: 0,
+            between: [0; MOST_BETWEEN],
             fault: FaultRecord::default(),
             host: (&raw const host).cast(),
+            shared_start: neighbours.start(),
+            clusterid: clusters.divide(block),
+            cluster_grid: clusters.divide(launch.grid),
+            cluster_ctaid: clusters.place(block),
+            cluster: clusters.shape,
+            cluster_rank: clusters.rank(block),
+            cluster_ctas: clusters.ctas(),
+            explicit_cluster: clusters.explicit.into(),
         };
         let frame = self.inner.compiled.frame;
         let reserve = HOST_STACK + frame * (SHALLOW as usize + 2);
@@ -575,17 +623,19 @@ impl Prepared<'_> {
 
     /// Whether threads may stop: CTAs are begun with [`Prepared::begin`] then.
     pub fn stops(&self) -> bool {
-        self.entry.warp_frame().is_some()
+        self.entry.stops().is_some()
     }
 
-    /// A CTA of a kernel whose threads may stop, not begun, with memory out of `room`; `None` if there is not enough.
+    /// A CTA that may be left, because its threads may stop or there are others in its cluster: not begun, with shared memory by
+    /// its place in the cluster and other memory out of `room`; `None` if there is not enough.
     pub fn begin<'r>(
         &'r self,
         room: &'r Room,
+        seat: Seat<'r>,
         block: [u32; 3],
         shuffle: Option<Shuffle>,
     ) -> Option<Resident<'r>> {
-        Resident::new(self, room, block, shuffle)
+        Resident::new(self, room, seat, block, shuffle)
     }
 
     /// Runs one CTA of a kernel whose threads do not stop. `block` is its `%ctaid`. The shared memory is zeroed first.

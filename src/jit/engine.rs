@@ -12,8 +12,10 @@ use crate::ir::waits::Waits;
 use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Module};
 use crate::lower::context::Entry;
 use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
+use crate::machine::schedule::{Known, YIELDED};
 use crate::spmd::facts::SHALLOW;
-use crate::spmd::{self, Absent, Effort, Facts, ModulePlan, Root};
+use crate::spmd::regions::Stop;
+use crate::spmd::{self, Absent, Effort, Facts, FunctionPlan, ModulePlan, Root};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -57,8 +59,9 @@ pub(super) struct Compiled {
     pub(super) frame: usize,
     /// Whether each function can be entered without a context, on whatever stack there is.
     pub(super) simple: Vec<bool>,
-    /// Where threads may stop.
+    /// Where threads may stop, and what is known of each site.
     pub(super) waits: Waits,
+    pub(super) known: Vec<Known>,
     pub(super) stats: Stats,
     /// What each function took and gave; nothing where there is no code.
     pub(super) function_stats: Vec<FunctionStats>,
@@ -72,11 +75,43 @@ pub(super) struct Entries {
     pub(super) plain: Option<*const u8>,
     /// The kernel's sums of pointer parameters.
     pub(super) roots: Vec<Root>,
-    /// Bytes in which a warp keeps what it needs while it waits, in a kernel whose threads stop.
-    pub(super) warp_frame: Option<u32>,
+    /// There in a kernel whose threads stop.
+    pub(super) stops: Option<Stops>,
     /// Whether it calls functions, system calls apart.
     pub(super) calls: bool,
+    /// Whether it has local memory behind its variables.
+    pub(super) stack: bool,
 }
+
+/// How threads of a kernel stop.
+#[derive(Debug, Clone)]
+pub(super) struct Stops {
+    /// Bytes in which a warp keeps what it needs while it waits.
+    pub(super) frame_bytes: u32,
+    /// For each point what the schedule knows it by.
+    pub(super) sites: Box<[u32]>,
+}
+
+impl Stops {
+    fn new(plan: &FunctionPlan) -> Option<Self> {
+        let points = plan.regions.as_ref()?.points.iter();
+        Some(Stops {
+            frame_bytes: plan.frame_bytes,
+            sites: points
+                .map(|point| match point.stop {
+                    Stop::Meets { site, .. } => site,
+                    Stop::Yields(_) => YIELDED,
+                })
+                .collect(),
+        })
+    }
+}
+
+/// Most Cranelift instructions of a kernel whose threads go together.
+const MOST_TOGETHER: u64 = 100_000;
+
+/// Most values that live at its instructions, all together.
+const MOST_LIVE_TOGETHER: u64 = 20_000_000;
 
 /// The allocator for a function that has been through the mid-end.
 fn suited(function: &Function, opt_level: OptLevel) -> Allocator {
@@ -95,6 +130,7 @@ pub(super) fn options(settings: &Settings) -> Options {
     Options {
         checked: settings.checked,
         strong_memory: cfg!(target_arch = "x86_64"),
+        width: settings.width,
     }
 }
 
@@ -230,7 +266,7 @@ pub(super) fn compile(
     let mut compiler = Compiler::new(settings)?;
     let options = options(settings);
     let started = Instant::now();
-    let mut plan = ModulePlan::new(module, settings.checked, shallow);
+    let mut plan = ModulePlan::new(module, settings.checked, shallow, settings.width > 1);
     stats.plan = started.elapsed();
 
     let mut sites = Sites::new(module);
@@ -336,10 +372,8 @@ pub(super) fn compile(
         .map(|(roots, plan)| Entries {
             roots,
             calls: plan.as_ref().is_some_and(|plan| plan.calls),
-            warp_frame: plan
-                .as_ref()
-                .filter(|p| p.regions.is_some())
-                .map(|plan| plan.frame_bytes),
+            stack: plan.as_ref().is_some_and(|plan| plan.stack),
+            stops: plan.as_ref().and_then(Stops::new),
             ..Entries::default()
         })
         .collect();
@@ -369,6 +403,7 @@ pub(super) fn compile(
         _memory: memory,
         absent: plan.absent,
         facts: plan.facts,
+        known: plan.known,
         waits: plan.waits,
         entries,
         table,
@@ -415,6 +450,12 @@ fn simple(module: &Module, plan: &ModulePlan, frames: &[usize]) -> Vec<bool> {
         .collect()
 }
 
+/// Whether so many vectors live at a time that registers for them would be looked for in vain, and long.
+fn crowded(clif: &Function) -> bool {
+    let pressure = pressure::measure(clif);
+    pressure.instructions > MOST_TOGETHER || pressure.live > MOST_LIVE_TOGETHER
+}
+
 /// A function in machine code, with the ways into it.
 struct Made {
     pieces: Vec<Piece>,
@@ -433,18 +474,30 @@ fn compile_function(
 ) -> Result<Made, Trouble> {
     let function = &module.functions[id.index()];
     let started = Instant::now();
-    let lowered: Lowered = fenced(|| {
-        lower::lower(
-            module,
-            plan,
-            id,
-            options,
-            &*compiler.isa,
-            sites,
-            &mut compiler.builder,
-        )
-        .ok_or_else(|| Trouble::Bug("no plan".to_string()))
-    })?;
+    let mut lowered = |options: &Options| -> Result<Lowered, Trouble> {
+        fenced(|| {
+            lower::lower(
+                module,
+                plan,
+                id,
+                options,
+                &*compiler.isa,
+                sites,
+                &mut compiler.builder,
+            )
+            .ok_or_else(|| Trouble::Bug("no plan".to_string()))
+        })
+    };
+    let mut own = lowered(options)?;
+    let together = options.width > 1 && plan.function(id).is_some_and(|p| p.wide.is_some());
+    if together && crowded(&own.clif) {
+        let alone = Options {
+            width: 1,
+            ..options.clone()
+        };
+        own = lowered(&alone)?;
+    }
+    let lowered = own;
     let lower = started.elapsed();
     // What was lowered tells the places of faults, which a given function refers to.
     let clif = given.cloned().unwrap_or(lowered.clif);

@@ -184,11 +184,22 @@ impl Host {
     }
 }
 
+/// The setting that says how many threads of a kernel go together; it is not Cranelift's.
+pub const WIDTH: &str = "width";
+
+/// What it may be.
+pub const WIDTHS: [u32; 4] = [1, 4, 8, 16];
+
 /// Takes a setting into `settings`, if it is one that can be chosen and the value is one of its.
 ///
 /// # Errors
 /// What is wrong, and what would be right.
 pub fn choose(settings: &mut Settings, name: &str, value: &str) -> Result<(), String> {
+    if name == WIDTH {
+        let width = value.parse().ok().filter(|w| WIDTHS.contains(w));
+        settings.width = width.ok_or_else(|| format!("`{name}={value}`: it is 1, 4, 8 or 16"))?;
+        return Ok(());
+    }
     let all = cranelift_settings();
     let Some(setting) = all.iter().find(|s| s.name == name) else {
         let open = || all.iter().filter(|s| s.fixed.is_none()).map(|s| s.name);

@@ -7,11 +7,12 @@ use crate::ir::sync::MbarrierOp;
 use crate::ir::{FunctionKind, Module};
 use crate::lower::context::{Context, Extent, NO_SLOT, Start};
 use crate::lower::{ARGUMENTS, Cause, Parameter, Service};
-use crate::machine::memory::Window;
+use crate::machine::memory::{self, Window};
 use crate::machine::schedule::LANES;
-use crate::machine::sync::{self, Transfer};
+use crate::machine::sync::{self, Part, Transfer};
 use crate::machine::{
-    Access, AddressMap, Fault, FaultKind, Launch, Nearest, View, nanoseconds, window,
+    Access, AddressMap, Fault, FaultKind, Launch, Nearest, Neighbours, View, local, nanoseconds,
+    window,
 };
 use std::cell::RefCell;
 
@@ -22,6 +23,8 @@ const ALIGN: u64 = 32;
 pub(super) struct Host<'a> {
     pub(super) code: &'a Inner,
     pub(super) launch: &'a Launch<'a>,
+    /// Shared memory of the cluster.
+    pub(super) neighbours: Neighbours,
     /// Bytes of local memory that every thread has all the time.
     pub(super) steady_local: u64,
     /// What went wrong when it was last asked to do something.
@@ -42,6 +45,7 @@ impl Host<'_> {
                 base: context.shared,
                 len: context.shared_len,
             },
+            neighbours: self.neighbours,
             local: Window {
                 base: context.local,
                 len: context.local_top,
@@ -69,10 +73,18 @@ impl Host<'_> {
         match self.code.sites.get(site as usize).map(|s| &s.cause) {
             Some(Cause::Run(members)) => {
                 let mut start: *mut u8 = std::ptr::null_mut();
-                for &(member, distance) in members {
-                    let pointer = one(member, address.wrapping_add_signed(distance))?;
+                for member in members {
+                    let from = match member.which.checked_sub(1) {
+                        None => address,
+                        Some(i) => context.between[i],
+                    };
+                    let mut at = from.wrapping_add_signed(member.distance);
+                    if self.module().address_bits == 32 {
+                        at &= 0xffff_ffff;
+                    }
+                    let pointer = one(member.site, at)?;
                     if start.is_null() {
-                        start = pointer.wrapping_offset((-distance) as isize);
+                        start = pointer.wrapping_offset((-member.distance) as isize);
                     }
                 }
                 Ok(start)
@@ -168,6 +180,7 @@ impl Host<'_> {
                 "{} bytes of local memory wanted, there are {}",
                 record.value, limits.local_bytes
             )),
+            Cause::Restore => new(FaultKind::OutOfBounds).detail(local::no_end(record.value)),
             Cause::Table(count) => new(FaultKind::BadCall)
                 .detail(format!("index {} into a table of {count}", record.value)),
             Cause::Callee(ty) => new(FaultKind::BadCall).detail(self.bad_call(record.value, ty)),
@@ -244,9 +257,15 @@ pub(super) fn start(map: &AddressMap, address: u64) -> Option<Start> {
 /// The window or region that holds a generic or global address and stays as it is as long as the CTA runs.
 fn neighbourhood(host: &Host<'_>, context: &Context, space: Space, address: u64) -> Option<Extent> {
     let bits = host.module().address_bits;
+    let asked = space;
     let space = match space {
         Space::Generic => window::space_of(address, bits),
-        Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => space,
+        Space::Global
+        | Space::Shared
+        | Space::Cluster
+        | Space::Local
+        | Space::Const
+        | Space::Param => space,
     };
     let view = host.view(context);
     let (found, writable) = match space {
@@ -254,7 +273,15 @@ fn neighbourhood(host: &Host<'_>, context: &Context, space: Space, address: u64)
             let region = host.launch.map.region(address)?;
             return Some(extent(region.base, region.len, region.writable, 0));
         }
-        Space::Shared => (view.shared, true),
+        // Only this one has answers to keep: where it begins is known of the own window.
+        Space::Shared | Space::Cluster => {
+            let generic = window::base(Space::Cluster, bits)?;
+            let start = if asked == Space::Generic { generic } else { 0 };
+            let (found, at) = view.shared_at(address.wrapping_sub(start))?;
+            let base = start.wrapping_add(at);
+            let delta = (found.base as u64).wrapping_sub(base);
+            return Some(extent(base, found.len, true, delta));
+        }
         // Frames come and go, but for the kernel's own.
         Space::Local => (
             Window {
@@ -306,7 +333,7 @@ pub(super) unsafe extern "C" fn resolve(context: *mut Context, site: u32, addres
                 return;
             }
             let first = match host.code.sites.get(site as usize).map(|s| &s.cause) {
-                Some(Cause::Run(members)) => members.first().map_or(site, |(member, _)| *member),
+                Some(Cause::Run(members)) => members.first().map_or(site, |member| member.site),
                 Some(_) | None => site,
             };
             if let Ok((space, _)) = host.access(first)
@@ -347,7 +374,7 @@ impl Host<'_> {
     /// Does what a site asks for; the results take the place of the first arguments.
     fn serve(
         &self,
-        context: &Context,
+        context: &mut Context,
         service: &Service,
         args: &mut [u64; ARGUMENTS],
     ) -> Result<(), Failure> {
@@ -387,6 +414,24 @@ impl Host<'_> {
                 let result = unsafe { sync::mbarrier(pointer, *op, [args[1], args[2]]) };
                 args[0] = result.map_err(undefined)?;
             }
+            Service::Allocate { align } => {
+                let limits = &self.launch.limits;
+                // Clearing memory may take long.
+                if limits.stop.is_raised() {
+                    return Err(Failure::new(FaultKind::TimeLimit, "stopped".to_string()));
+                }
+                let old = context.local_top;
+                let limit = limits.local_bytes.into();
+                let (start, end) = local::allocate(old, args[0], *align, limit)
+                    .map_err(|detail| Failure::new(FaultKind::StackOverflow, detail))?;
+                // SAFETY: a thread has as much local memory as the limit says where it may take some, and nobody else uses it.
+                unsafe {
+                    let from = context.local.add(old as usize);
+                    std::ptr::write_bytes(from, 0, (end - old) as usize);
+                }
+                context.local_top = end;
+                args[0] = start;
+            }
             Service::Copy(copy) => {
                 let bytes = args[2] as u32;
                 let transfer = Transfer {
@@ -402,22 +447,62 @@ impl Host<'_> {
                 if let Some(odd) = transfer.odd() {
                     return Err(Failure::new(FaultKind::Misaligned, odd));
                 }
-                // Nothing may be reached where nothing is copied.
-                if bytes > 0 {
-                    let to = reach(copy.to.0, args[0], transfer.access(true, bytes))?;
-                    let from = match transfer.read {
-                        0 => to,
-                        read => reach(copy.from.0, args[1], transfer.access(false, read))?,
-                    };
-                    // SAFETY: as above, both ends.
-                    unsafe { transfer.run(to, from) };
+                let copy_to = |to: (Space, u64), mbarrier: Option<(Space, u64)>| {
+                    if copy.skip.is_some() || copy.byte_mask.is_some() {
+                        let part = Part {
+                            skip: [args[7], args[8]],
+                            mask: args[9],
+                        };
+                        let access = |write, bytes, align| Access {
+                            write,
+                            bytes,
+                            align,
+                        };
+                        let ends = [to, (copy.from.0, args[1])];
+                        for (space, address) in ends {
+                            // Bytes that are left out need not even be there.
+                            if let Err(failure) =
+                                reach(space, address, access(false, 0, transfer.align))
+                                && failure.kind == FaultKind::Misaligned
+                            {
+                                return Err(failure);
+                            }
+                        }
+                        for at in part.of(bytes) {
+                            let [to, from] =
+                                ends.map(|(space, address)| (space, address.wrapping_add(at)));
+                            let to = reach(to.0, to.1, access(true, 1, 1))?;
+                            let from = reach(from.0, from.1, access(false, 1, 1))?;
+                            // SAFETY: both bytes have just been judged; whoever runs the launch keeps its memory alive.
+                            unsafe { memory::store(to, 1, memory::load(from, 1)) };
+                        }
+                    // Nothing may be reached where nothing is copied.
+                    } else if bytes > 0 {
+                        let to = reach(to.0, to.1, transfer.access(true, bytes))?;
+                        let from = match transfer.read {
+                            0 => to,
+                            read => reach(copy.from.0, args[1], transfer.access(false, read))?,
+                        };
+                        // SAFETY: as above, both ends.
+                        unsafe { transfer.run(to, from) };
+                    }
+                    if let Some((space, address)) = mbarrier {
+                        let pointer = reach(space, address, object(8))?;
+                        let complete = MbarrierOp::CompleteTx;
+                        // SAFETY: as above.
+                        let done = unsafe { sync::mbarrier(pointer, complete, [bytes.into(), 0]) };
+                        done.map_err(undefined)?;
+                    }
+                    Ok(())
+                };
+                let mbarrier = copy.mbarrier.map(|(space, _)| (space, args[5]));
+                if copy.multicast.is_none() {
+                    return copy_to((copy.to.0, args[0]), mbarrier);
                 }
-                if let Some((space, _)) = copy.mbarrier {
-                    let pointer = reach(space, args[5], object(8))?;
-                    let complete = MbarrierOp::CompleteTx;
-                    // SAFETY: as above.
-                    let done = unsafe { sync::mbarrier(pointer, complete, [bytes.into(), 0]) };
-                    done.map_err(undefined)?;
+                for rank in sync::ranks(args[6]) {
+                    let there =
+                        |(_, at): (Space, u64)| (Space::Cluster, Neighbours::of_rank(at, rank));
+                    copy_to(there((copy.to.0, args[0])), mbarrier.map(there))?;
                 }
             }
         }
@@ -454,4 +539,24 @@ pub(super) unsafe extern "C" fn serve(context: *mut Context, site: u32, args: *m
 /// The clock that kernels read.
 pub(super) extern "C" fn clock() -> u64 {
     nanoseconds()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALIGN, extent};
+
+    /// What may be reached ends where the memory ends, and begins at the first place of which the distance tells alignment.
+    #[test]
+    fn extents_end_where_memory_ends() {
+        for base in [0x1000, 0x1001, 0x1008, 0x100f] {
+            for len in [0, 1, 3, 16, 100] {
+                let found = extent(base, len, true, 5);
+                assert!(found.base >= base && found.base - base < ALIGN);
+                assert_eq!(found.base % ALIGN, 0);
+                assert_eq!(found.base + found.read, (base + len).max(found.base));
+                assert_eq!((found.write, found.delta), (found.read, 5));
+                assert_eq!(extent(base, len, false, 5).write, 0);
+            }
+        }
+    }
 }

@@ -27,7 +27,9 @@ pub use clif::{ReadError, read};
 pub use code::{Code, Prepared, Simple};
 pub use dump::{DumpError, Stage, dump};
 pub use error::{CompileError, FunctionStats, Misuse, Stats};
-pub use flags::{CraneliftSetting, choose, cranelift_settings};
+#[cfg(feature = "cli")]
+pub use flags::WIDTHS;
+pub use flags::{CraneliftSetting, WIDTH, choose, cranelift_settings};
 pub use given::Given;
 pub use resident::Resident;
 pub use settings::{OptLevel, Settings};

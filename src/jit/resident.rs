@@ -1,14 +1,17 @@
-//! CTAs whose threads stop: all their state, so that they can be left and taken up again.
+//! CTAs whose threads stop, or which are not alone in their cluster: all their state, so that they can be left and taken up
+//! again.
 
-use super::code::{Entry, Prepared};
+use super::code::{Entry, Place, Prepared};
 use super::host::{Host, find_lane};
 use crate::ir::FuncId;
 use crate::ir::sync::Op;
 use crate::lower::context::{self, Context, Extent};
-use crate::machine::schedule::{LANES, Progress, Record, Schedule, Shuffle, Threads};
-use crate::machine::{Fault, FaultKind, Room, Scratch};
+use crate::machine::schedule::{
+    EXITED, Known, LANES, Progress, Record, Schedule, Shuffle, Standing, Threads,
+};
+use crate::machine::{Buffer, Fault, FaultKind, Room, Seat};
 
-/// A CTA of a kernel whose threads stop.
+/// A CTA of a kernel whose threads may stop, or which has others in its cluster.
 #[derive(Debug)]
 pub struct Resident<'a> {
     prepared: &'a Prepared<'a>,
@@ -16,8 +19,10 @@ pub struct Resident<'a> {
     room: &'a Room,
     held: u64,
     block: [u32; 3],
-    /// Shared memory, and the local memory of all threads.
-    scratch: Scratch,
+    /// Its place in the cluster, with its shared memory.
+    seat: Seat<'a>,
+    /// Local memory of all threads; of one, where they do not stop.
+    local: Buffer,
     /// Bytes from the local memory of a thread to that of the next.
     stride: usize,
     /// What threads keep while they wait, a frame for each warp. The first words say where the lanes stand.
@@ -35,18 +40,23 @@ impl<'a> Resident<'a> {
     pub(super) fn new(
         prepared: &'a Prepared<'a>,
         room: &'a Room,
+        seat: Seat<'a>,
         block: [u32; 3],
         shuffle: Option<Shuffle>,
     ) -> Option<Self> {
         let entry = &prepared.entry;
         let [nx, ny, nz] = entry.launch.block;
         let threads = [nx, ny, nz].map(|n| n as usize).iter().product::<usize>();
-        let warps = threads.div_ceil(LANES);
-        let words = entry.warp_frame().unwrap_or(0).div_ceil(8) as usize;
+        let stops = entry.stops();
+        let warps = match stops {
+            Some(_) => threads.div_ceil(LANES),
+            None => 0,
+        };
+        let words = stops.map_or(0, |stops| stops.frame_bytes.div_ceil(8)) as usize;
         let stride = entry.local_stride();
         let mut tids = vec![[[0; LANES]; 3]; warps];
         let (mut x, mut y, mut z) = (0, 0, 0);
-        for linear in 0..threads {
+        for linear in 0..threads.min(warps * LANES) {
             for (axis, value) in [x, y, z].into_iter().enumerate() {
                 tids[linear / LANES][axis][linear % LANES] = value;
             }
@@ -59,10 +69,12 @@ impl<'a> Resident<'a> {
             }
         }
         let frames = warps.checked_mul(words)?;
-        let local = (warps * LANES).checked_mul(stride)?;
-        let shared = entry.shared_bytes();
-        let own = warps.checked_mul(size_of::<Record>() + size_of_val(&tids[0]))?;
-        let held = [own, frames.checked_mul(8)?, local, shared];
+        let local = match stops {
+            Some(_) => (warps * LANES).checked_mul(stride)?,
+            None => entry.local_bytes(),
+        };
+        let own = warps.checked_mul(size_of::<Record>() + size_of::<[[u32; LANES]; 3]>())?;
+        let held = [own, frames.checked_mul(8)?, local];
         let held = held.into_iter().map(|n| n as u64).sum();
         if !room.take(held) {
             return None;
@@ -72,25 +84,29 @@ impl<'a> Resident<'a> {
             let mut frames = Vec::new();
             frames.try_reserve_exact(count).ok()?;
             frames.resize(count, 0);
-            let scratch = Scratch::try_new(shared, local)?;
-            Some((frames, scratch))
+            Some((frames, Buffer::try_zeroed(local)?))
         };
-        let Some((frames, scratch)) = memory() else {
+        let Some((frames, local)) = memory() else {
             room.give(held);
             return None;
         };
+        let mut schedule = Schedule::new(threads as u32, shuffle);
+        if seat.is_accompanied() {
+            schedule = schedule.accompanied();
+        }
         Some(Resident {
             prepared,
             room,
             held,
             block,
-            scratch,
+            seat,
+            local,
             stride,
             frames,
             words,
             tids,
             answers: vec![Extent::default(); entry.answers()],
-            schedule: Schedule::new(threads as u32, shuffle),
+            schedule,
         })
     }
 
@@ -98,10 +114,11 @@ impl<'a> Resident<'a> {
     #[must_use]
     pub fn restart(mut self, block: [u32; 3], shuffle: Option<Shuffle>) -> Self {
         self.block = block;
-        let shared = &self.scratch.shared;
-        // SAFETY: it is that long, and no thread of the CTA runs.
-        unsafe { std::ptr::write_bytes(shared.as_ptr(), 0, shared.len()) };
-        for frame in self.frames.chunks_exact_mut(self.words) {
+        let shared = self.seat.window();
+        // SAFETY: it is that long, and no thread of the cluster runs.
+        unsafe { std::ptr::write_bytes(shared.base, 0, shared.len as usize) };
+        self.seat.others_are_over(0);
+        for frame in self.frames.chunks_exact_mut(self.words.max(1)) {
             // Where the lanes stand: at the start.
             frame[..LANES / 2].fill(0);
         }
@@ -124,30 +141,107 @@ impl<'a> Resident<'a> {
             // Only kernels with code are prepared.
             return Err(entry.first_overflow(self.block));
         };
+        if !self.prepared.stops() {
+            return self.run_through(code);
+        }
+        self.with_lanes(code, |schedule, lanes| schedule.run(lanes))
+    }
+
+    /// Runs all threads to their ends: they do not stop.
+    fn run_through(&mut self, code: *const u8) -> Result<Progress, Fault> {
+        let prepared = self.prepared;
+        let entry = &prepared.entry;
+        let place = self.place();
+        let steady = entry.local_steady();
+        entry.within(
+            &place,
+            &prepared.roots,
+            &mut self.answers,
+            steady,
+            |context, host| {
+                // SAFETY: kernels have this signature; the context is complete.
+                let status = unsafe {
+                    let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(code);
+                    kernel(context)
+                };
+                match status {
+                    context::FAULT => Err(host.fault(context)),
+                    _ => Ok(Progress::Done),
+                }
+            },
+        )
+    }
+
+    /// Where its threads wait, none of which can go on.
+    ///
+    /// # Errors
+    /// The host has no room to find out.
+    pub fn standing(&mut self) -> Result<Standing, Fault> {
+        let Some(code) = self.prepared.entry.code() else {
+            return Err(self.prepared.entry.first_overflow(self.block));
+        };
+        self.with_lanes(code, |schedule, lanes| Ok(schedule.standing(lanes)))
+    }
+
+    /// How far its threads have come.
+    pub fn schedule(&mut self) -> &mut Schedule {
+        &mut self.schedule
+    }
+
+    /// `%ctaid`
+    pub fn block(&self) -> [u32; 3] {
+        self.block
+    }
+
+    /// Lets it know which CTAs of the cluster are over, ranks as bits.
+    pub fn others_are_over(&mut self, over: u32) {
+        self.seat.others_are_over(over);
+        // Answers about their memory do not hold any more.
+        self.answers.fill(Extent::default());
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            block: self.block,
+            shared: self.seat.window().base,
+            neighbours: self.seat.neighbours(),
+            local: self.local.as_ptr(),
+        }
+    }
+
+    /// Has its schedule do something with its threads.
+    fn with_lanes<T>(
+        &mut self,
+        code: *const u8,
+        f: impl FnOnce(&mut Schedule, &mut Lanes<'_, '_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let prepared = self.prepared;
+        let entry = &prepared.entry;
+        let place = self.place();
         let (frames, tids) = (&mut self.frames, &self.tids);
         let (words, stride) = (self.words, self.stride);
-        let locals = self.scratch.local.as_ptr();
+        let locals = self.local.as_ptr();
+        let sites = entry.stops().map_or(&[][..], |stops| &stops.sites);
         let schedule = &mut self.schedule;
-        entry.within(
-            &self.scratch,
-            self.block,
-            &self.prepared.roots,
-            &mut self.answers,
-            0,
-            |context, host| {
-                context.local_stride = stride as u64;
-                schedule.run(&mut Lanes {
+        let answers = &mut self.answers;
+        entry.within(&place, &prepared.roots, answers, 0, |context, host| {
+            context.local_stride = stride as u64;
+            f(
+                schedule,
+                &mut Lanes {
                     entry,
                     context,
                     host,
                     code,
+                    sites,
+                    known: entry.known(),
                     frames,
                     words,
                     tids,
                     locals,
-                })
-            },
-        )
+                },
+            )
+        })
     }
 }
 
@@ -163,6 +257,9 @@ pub(super) struct Lanes<'a, 'e> {
     context: &'a mut Context,
     host: &'a Host<'a>,
     code: *const u8,
+    /// For each point what the schedule knows it by.
+    sites: &'a [u32],
+    known: &'a [Known],
     frames: &'a mut [u64],
     words: usize,
     tids: &'a [[[u32; LANES]; 3]],
@@ -170,7 +267,7 @@ pub(super) struct Lanes<'a, 'e> {
 }
 
 impl Threads for Lanes<'_, '_> {
-    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<(), Fault> {
+    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault> {
         if self.entry.launch.limits.stop.is_raised() {
             // Code looks in loops: one in which threads meet each time they go round is none within a region.
             let lane = lanes.trailing_zeros();
@@ -195,19 +292,19 @@ impl Threads for Lanes<'_, '_> {
             let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(self.code);
             kernel(context)
         };
-        match status {
-            context::FAULT => {
-                find_lane(context);
-                Err(self.host.fault(self.context))
-            }
-            _ => Ok(()),
+        if status == context::FAULT {
+            find_lane(context);
+            return Err(self.host.fault(self.context));
         }
+        Ok(self.stopped(warp, lanes, record))
     }
 
     fn op(&self, site: u32) -> Op {
-        self.entry
-            .meeting(site)
-            .map_or(Op::ActiveMask, |(_, meet)| meet.op)
+        self.known(site).map_or(Op::ActiveMask, |known| known.op)
+    }
+
+    fn known(&self, site: u32) -> Option<&Known> {
+        self.known.get(site as usize)
     }
 
     fn fault(&self, site: u32, kind: FaultKind, warp: u32, lane: u32) -> Fault {
@@ -219,4 +316,42 @@ impl Threads for Lanes<'_, '_> {
         let tid = [0, 1, 2].map(|axis| self.tids[warp as usize][axis][lane as usize]);
         Fault::new(kind, module, function, span, location).by(self.context.ctaid, tid)
     }
+}
+
+impl Lanes<'_, '_> {
+    /// Tells the record where lanes stopped, which they have left at the beginning of the frame; gives where if it is the
+    /// same for all of them.
+    fn stopped(&self, warp: usize, lanes: u32, record: &mut Record) -> Option<u32> {
+        let points = &self.frames[warp * self.words..][..LANES / 2];
+        // Points are numbered from 1 on; what is none of them is the end.
+        let site = |point: u32| {
+            let site = self.sites.get((point as usize).wrapping_sub(1));
+            site.copied().unwrap_or(EXITED)
+        };
+        if lanes == u32::MAX {
+            let [first, second] = halves(points[0]);
+            if first == second && points[1..] == points[..LANES / 2 - 1] {
+                let site = site(first);
+                record.sites = [site; LANES];
+                return Some(site);
+            }
+        }
+        let mut together = None;
+        let mut apart = false;
+        let mut left = lanes;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let site = site(halves(points[lane / 2])[lane % 2]);
+            record.sites[lane] = site;
+            apart |= together.replace(site).is_some_and(|other| other != site);
+        }
+        together.filter(|_| !apart)
+    }
+}
+
+/// Two neighbours in the frame.
+fn halves(word: u64) -> [u32; 2] {
+    let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
+    [[a, b, c, d], [e, f, g, h]].map(u32::from_ne_bytes)
 }

@@ -33,6 +33,9 @@ pub struct Settings {
     pub checked: bool,
     /// Whether Cranelift verifies what it is given; slow, on by default in debug builds.
     pub verify: bool,
+    /// How many threads of a kernel go together, their values side by side in vectors: 4, 8 or 16; 1 for one after
+    /// another.
+    pub width: u32,
     /// Who allocates registers.
     pub allocator: Allocator,
     /// Further Cranelift settings, by name and value, as [`choose`](super::flags::choose) takes them.
@@ -45,6 +48,7 @@ impl Default for Settings {
             opt_level: OptLevel::default(),
             checked: true,
             verify: cfg!(debug_assertions),
+            width: 1,
             allocator: Allocator::default(),
             cranelift: Vec::new(),
         }

@@ -3,7 +3,7 @@
 use super::emit::{Emit, clif_type};
 use super::{lop3, prmt};
 use crate::ir::bits::Op;
-use crate::ir::{IntTy, RegClass};
+use crate::ir::{IntTy, Reading, RegClass};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -46,10 +46,26 @@ impl Emit<'_, '_> {
                 self.resize(count, I32, false)
             }
             Op::Bfind { ty, shiftamt } => self.bfind(ty, shiftamt, srcs[0]),
-            Op::Fns => self.fns(srcs[0], srcs[1], srcs[2]),
+            Op::Fns { reading } => {
+                let d = self.fns(srcs[0], srcs[1], srcs[2]);
+                match reading {
+                    Reading::Text => d,
+                    Reading::Nvidia => {
+                        let least = self.cmp_k(IntCC::Equal, srcs[2], 0x8000_0000);
+                        let zero = self.k(I32, 0);
+                        self.select(least, zero, d)
+                    }
+                }
+            }
             Op::Brev { class } => self.brev(class, srcs[0]),
-            Op::Bfe { ty } => self.bfe(ty, srcs[0], srcs[1], srcs[2]),
-            Op::Bfi { class } => self.bfi(class, srcs[0], srcs[1], srcs[2], srcs[3]),
+            Op::Bfe { ty, reading } => {
+                let [pos, len] = [srcs[1], srcs[2]].map(|x| self.extent(reading, x));
+                self.bfe(ty, srcs[0], pos, len)
+            }
+            Op::Bfi { class, reading } => {
+                let [pos, len] = [srcs[2], srcs[3]].map(|x| self.extent(reading, x));
+                self.bfi(class, srcs[0], srcs[1], pos, len)
+            }
             Op::Bmsk { wrap } => self.bmsk(wrap, srcs[0], srcs[1]),
             Op::Szext { signed, wrap } => self.szext(signed, wrap, srcs[0], srcs[1]),
         };
@@ -229,17 +245,17 @@ impl Emit<'_, '_> {
         x
     }
 
-    /// The low 8 bits, which are what counts of a position or length.
-    fn byte(&mut self, x: Value) -> Value {
-        match self.constant(x) {
-            Some(constant) => self.k(I32, constant & 0xff),
-            None => self.and_k(x, 0xff),
+    /// What counts of a position or length: the low 8 bits by the text, all by NVIDIA's tools.
+    fn extent(&mut self, reading: Reading, x: Value) -> Value {
+        match (reading, self.constant(x)) {
+            (Reading::Nvidia, _) => x,
+            (Reading::Text, Some(constant)) => self.k(I32, constant & 0xff),
+            (Reading::Text, None) => self.and_k(x, 0xff),
         }
     }
 
     fn bfe(&mut self, ty: IntTy, a: Value, pos: Value, len: Value) -> Value {
         let bits = ty.bits();
-        let (pos, len) = (self.byte(pos), self.byte(len));
         if let (Some(pos), Some(len)) = (self.constant(pos), self.constant(len)) {
             return self.bfe_k(ty, a, pos as u32, len as u32);
         }
@@ -283,7 +299,7 @@ impl Emit<'_, '_> {
             return self.sar_k(up, bits - len);
         }
         let moved = self.shr_k(a, pos);
-        if pos + len >= bits {
+        if len >= bits - pos {
             moved
         } else {
             self.and_k(moved, (1 << len) - 1)
@@ -292,7 +308,6 @@ impl Emit<'_, '_> {
 
     fn bfi(&mut self, class: RegClass, a: Value, b: Value, pos: Value, len: Value) -> Value {
         let bits = class.bits();
-        let (pos, len) = (self.byte(pos), self.byte(len));
         if let (Some(pos), Some(len)) = (self.constant(pos), self.constant(len)) {
             let ones = u64::MAX.checked_shl(len as u32).map_or(u64::MAX, |x| !x);
             let field = ones.checked_shl(pos as u32).unwrap_or(0) & class.mask();

@@ -3,7 +3,6 @@
 use super::emit::{Emit, condition};
 use crate::ir::compare::{BoolOp, CmpOp, Op};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I32;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use smallvec::{SmallVec, smallvec};
 
@@ -28,15 +27,14 @@ impl Emit<'_, '_> {
                 cmp,
                 ty,
                 combine,
-                float,
+                to,
             } => {
                 let cc = condition(cmp, ty.signed());
                 let mut t = self.ins().icmp(cc, srcs[0], srcs[1]);
                 if let Some(combine) = combine {
                     t = self.combine(combine, t, srcs[2]);
                 }
-                let yes = self.k(I32, if float { 0x3f80_0000 } else { 0xffff_ffff });
-                smallvec![self.select_or_k(t, yes, 0)]
+                smallvec![self.marked(t, to)]
             }
             Op::Selp { .. } => smallvec![self.select(srcs[2], srcs[0], srcs[1])],
             Op::Slct { .. } => {

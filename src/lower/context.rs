@@ -1,6 +1,7 @@
 //! What native code and its host share: the context that every function gets, by layout.
 
 use crate::machine::schedule::Record;
+use crate::spmd::MOST_BETWEEN;
 use std::ffi::c_void;
 use std::mem::offset_of;
 
@@ -129,13 +130,15 @@ pub struct Context {
     pub answer: *mut u8,
     /// Lanes of a warp that are to run, in kernels whose threads stop; and so on to `turn`.
     pub lanes: u32,
-    /// The lane that runs.
+    /// The lane that runs, as far as native code has said.
     pub lane: u32,
     /// How often the lane may still enter heads of loops that may wait.
     pub turn: u32,
-    /// Where the schedule learns why they stopped.
+    /// The first lane behind those beside each other that run now.
+    pub lanes_end: u64,
+    /// Where the schedule learns with which operands they stopped.
     pub record: *mut Record,
-    /// What the lanes keep while they wait.
+    /// What the lanes keep while they wait; at which point each stands comes first.
     pub frame: *mut u64,
     /// `%tid` of the lanes: all x, then y and z.
     pub tids: *const u32,
@@ -143,10 +146,29 @@ pub struct Context {
     pub locals: *mut u8,
     /// Bytes from the local memory of a lane to that of the next.
     pub local_stride: u64,
+    /// Where the check of a run fails: what the registers hold that accesses between its members are based on.
+    pub between: [u64; MOST_BETWEEN],
     /// What went wrong.
     pub fault: FaultRecord,
     /// What the helpers work with.
     pub host: *const c_void,
+
+    /// Where addresses of the CTA's own shared memory begin.
+    pub shared_start: u64,
+    /// `%clusterid`
+    pub clusterid: [u32; 3],
+    /// `%nclusterid`
+    pub cluster_grid: [u32; 3],
+    /// `%cluster_ctaid`
+    pub cluster_ctaid: [u32; 3],
+    /// `%cluster_nctaid`
+    pub cluster: [u32; 3],
+    /// `%cluster_ctarank`
+    pub cluster_rank: u32,
+    /// `%cluster_nctarank`
+    pub cluster_ctas: u32,
+    /// `%is_explicit_cluster`
+    pub explicit_cluster: u32,
 }
 
 /// A field of the context: offset and size in bytes.
@@ -197,13 +219,23 @@ fields! {
     LANES: 4 = lanes;
     LANE: 4 = lane;
     TURN: 4 = turn;
+    LANES_END: 8 = lanes_end;
     RECORD: 8 = record;
     FRAME: 8 = frame;
     TIDS: 8 = tids;
     LOCALS: 8 = locals;
     LOCAL_STRIDE: 8 = local_stride;
+    BETWEEN: 8 = between;
     FAULT_SITE: 4 = fault.site;
     FAULT_VALUE: 8 = fault.value;
+    SHARED_START: 8 = shared_start;
+    CLUSTERID: 4 = clusterid;
+    CLUSTER_GRID: 4 = cluster_grid;
+    CLUSTER_CTAID: 4 = cluster_ctaid;
+    CLUSTER: 4 = cluster;
+    CLUSTER_RANK: 4 = cluster_rank;
+    CLUSTER_CTAS: 4 = cluster_ctas;
+    EXPLICIT_CLUSTER: 4 = explicit_cluster;
 }
 
 impl Field {

@@ -233,8 +233,7 @@ impl Lower<'_, '_> {
                 self.b.ins().brif(over, exited, &[], faulted, &[]);
                 self.b.switch_to_block(exited);
                 // The functions that the thread was in did not clean up.
-                let top = self.k(I64, self.function.local_bytes.into());
-                self.set_field(Field::LOCAL_TOP, top);
+                self.end_of_variables();
                 let zero = self.k(I32, 0);
                 self.set_field(Field::DEPTH, zero);
                 self.b.ins().jump(latch, &[]);
@@ -331,8 +330,22 @@ impl Lower<'_, '_> {
         match special {
             Special::Tid(i) => self.thread_index(i),
             Special::Ntid(i) => self.axis(Field::BLOCK, i),
-            Special::Ctaid(i) | Special::Clusterid(i) => self.axis(Field::CTAID, i),
-            Special::Nctaid(i) | Special::Nclusterid(i) => self.axis(Field::GRID, i),
+            Special::Ctaid(i) => self.axis(Field::CTAID, i),
+            Special::Nctaid(i) => self.axis(Field::GRID, i),
+            Special::Clusterid(i) => self.axis(Field::CLUSTERID, i),
+            Special::Nclusterid(i) => self.axis(Field::CLUSTER_GRID, i),
+            Special::ClusterCtaid(i) => self.axis(Field::CLUSTER_CTAID, i),
+            Special::ClusterNctaid(i) => self.axis(Field::CLUSTER, i),
+            Special::ClusterCtarank => self.uniform(Field::CLUSTER_RANK),
+            Special::ClusterNctarank => self.uniform(Field::CLUSTER_CTAS),
+            Special::IsExplicitCluster => {
+                let explicit = self.uniform(Field::EXPLICIT_CLUSTER);
+                self.emit().resize(explicit, I8, false)
+            }
+            Special::SharedStart => {
+                let start = self.uniform(Field::SHARED_START);
+                self.emit().resize(start, I32, false)
+            }
             Special::Laneid => self.lane(),
             Special::Warpid => {
                 let linear = self.linear_thread();
@@ -340,13 +353,8 @@ impl Lower<'_, '_> {
             }
             Special::Nwarpid => self.uniform(Field::WARPS),
             Special::Smid => self.uniform(Field::LINEAR_CTAID),
-            Special::Nsmid | Special::ClusterNctaid(_) | Special::ClusterNctarank => self.k(I32, 1),
-            Special::IsExplicitCluster => self.k(I8, 0),
-            Special::ClusterCtaid(_)
-            | Special::ClusterCtarank
-            | Special::Pm(_)
-            | Special::Envreg(_)
-            | Special::ReservedSmemOffset => self.k(I32, 0),
+            Special::Nsmid => self.k(I32, 1),
+            Special::Pm(_) | Special::Envreg(_) | Special::ReservedSmemOffset => self.k(I32, 0),
             Special::Gridid | Special::Pm64(_) | Special::CurrentGraphExec => self.k(I64, 0),
             Special::LanemaskEq => self.lane_bit(),
             Special::LanemaskLt => {
@@ -388,11 +396,12 @@ impl Lower<'_, '_> {
     }
 
     fn thread_index(&mut self, i: u8) -> Value {
-        match self.tid {
+        match (self.lane, self.tid) {
             _ if i > 2 => self.k(I32, 0),
-            Some(tid) => tid[usize::from(i)],
+            (Some(lane), _) => self.lane_index(lane, i),
+            (None, Some(tid)) => tid[usize::from(i)],
             // It stays the same as long as the function runs.
-            None => {
+            (None, None) => {
                 let field = Field::TID.at(i);
                 self.b
                     .ins()

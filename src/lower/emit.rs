@@ -89,6 +89,27 @@ impl<'f> Emit<'_, 'f> {
         }
     }
 
+    /// The value as one that is widened from 32 bits or fewer, times a power of two; and which.
+    pub(super) fn scaled(&self, value: Value) -> Option<(Value, u32)> {
+        let dfg = &self.b.func.dfg;
+        let def = |value: Value| {
+            let inst = dfg.value_def(dfg.resolve_aliases(value)).inst()?;
+            Some((dfg.insts[inst].opcode(), dfg.inst_args(inst)))
+        };
+        let (opcode, args) = def(value)?;
+        let (index, scale) = match opcode {
+            Opcode::Imul => {
+                let factor = self.constant(args[1]).filter(|k| k.is_power_of_two())?;
+                (args[0], factor.ilog2())
+            }
+            Opcode::Ishl => (args[0], u32::try_from(self.constant(args[1])?).ok()?),
+            _ => return None,
+        };
+        let (opcode, from) = def(index)?;
+        let widened = matches!(opcode, Opcode::Uextend | Opcode::Sextend);
+        (widened && self.ty(from[0]).bits() <= 32).then_some((index, scale))
+    }
+
     pub(super) fn and_k(&mut self, x: Value, mask: u64) -> Value {
         let mask = self.k(self.ty(x), mask);
         self.ins().band(x, mask)

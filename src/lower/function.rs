@@ -6,17 +6,20 @@ use super::memory::OpenRun;
 use super::region::Lane;
 use super::site::{Cause, Site};
 use super::symbols::Symbol;
+use super::together::Together;
 use super::{Options, Sites, abi};
 use crate::diag::Span;
 use crate::ir::control::{CallType, Terminator};
+use crate::ir::float::FloatTy;
 use crate::ir::memory::Space;
 use crate::ir::{
     BasicBlock, Block, FuncId, Function, FunctionKind, Guard, Inst, Kind, Module, Operand,
-    ParamKind, Pure, PureOp, Reg, RegClass,
+    ParamKind, Pure, PureOp, Reg, RegClass, compare, convert,
 };
 use crate::spmd::access::Home;
-use crate::spmd::{FunctionPlan, ModulePlan, Name, Root};
-use cranelift_codegen::ir::types::{I32, I64};
+use crate::spmd::{Flow, FunctionPlan, ModulePlan, Name, Regions, Root, Run};
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::types::{F32, F64, I32, I64};
 use cranelift_codegen::ir::{
     self as clif, BlockArg, FuncRef, InstBuilder, JumpTableData, MemFlagsData, SigRef, SourceLoc,
     StackSlot, StackSlotData, StackSlotKind, Type, Value,
@@ -35,6 +38,12 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) function: &'a Function,
     pub(super) modules: &'a ModulePlan,
     pub(super) plan: &'a FunctionPlan,
+    /// Control flow as it is lowered.
+    pub(super) flow: &'a Flow,
+    /// Where threads stop in it.
+    pub(super) regions: Option<&'a Regions>,
+    /// Accesses that are checked together, by block.
+    pub(super) runs_of: &'a [Vec<Run>],
     pub(super) options: &'a Options,
     pub(super) sites: &'a mut Sites,
     pub(super) b: FunctionBuilder<'f>,
@@ -44,14 +53,18 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) context: Value,
     /// The Cranelift block of each reachable block.
     pub(super) blocks: Vec<clif::Block>,
-    /// The value of each name here; `None` is zero.
-    current: Vec<Option<Value>>,
+    /// The threads of a run, while code is made in which they go together.
+    pub(super) together: Option<Together<'a>>,
+    /// The value of each name here; `None` is zero. Of threads that go together the first one's, if the name does not vary.
+    pub(super) current: Vec<Option<Value>>,
     /// What to restore when leaving a subtree of the dominator tree.
-    undo: Vec<(Name, Option<Value>)>,
-    /// `%tid`, in kernels.
+    pub(super) undo: Vec<(Name, Option<Value>)>,
+    /// `%tid`, in kernels whose threads do not stop.
     pub(super) tid: Option<[Value; 3]>,
     /// The lane that runs, in kernels whose threads stop.
     pub(super) lane: Option<Lane>,
+    /// The point behind which all code begins that leads here, if it is one.
+    pub(super) before: Option<u32>,
     /// Where a kernel's thread goes on when it is over.
     pub(super) latch: Option<clif::Block>,
     /// Ends the function with the fault at a site; that and the value that goes with it are the block's parameters.
@@ -66,17 +79,17 @@ pub(super) struct Lower<'a, 'f> {
     pub(super) slots: FxHashMap<Home, StackSlot>,
     /// Where the function's own `.local` variables begin: host pointer and offset in the window.
     pub(super) locals: Option<(Value, Value)>,
-    /// What [`Field::LOCAL_TOP`] was when the function was called, if it has `.local` variables.
+    /// What [`Field::LOCAL_TOP`] was when the function was called, if it changes it.
     pub(super) local_top: Option<Value>,
-    /// Where the local memory that is in use ends, in device functions that ask.
+    /// Where the local memory that is in use ends, in device functions that ask; what `alloca` gave apart.
     pub(super) locals_end: Option<Value>,
     /// Slots for last answers, by base register and space: what is known of generic addresses says nothing of global
     /// ones.
     pub(super) answers: FxHashMap<(Reg, Space), u32>,
     /// Sums of kernel parameters that point to memory.
     pub(super) roots: Vec<Root>,
-    /// The run of accesses that is under way.
-    pub(super) run: Option<OpenRun>,
+    /// The runs of accesses that are under way.
+    pub(super) runs: Vec<OpenRun>,
     functions: FxHashMap<Symbol, FuncRef>,
     signatures: FxHashMap<CallType, SigRef>,
     /// Texts of source locations, if they are wanted.
@@ -114,13 +127,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         b.switch_to_block(entry);
         let context = b.block_params(entry)[0];
         let blocks = function.blocks.iter().map(|_| b.create_block()).collect();
-        let fault_at = b.create_block();
-        b.append_block_param(fault_at, I32);
-        b.append_block_param(fault_at, I64);
-        let faulted = b.create_block();
-        for cold in [fault_at, faulted] {
-            b.set_cold_block(cold);
-        }
+        let [fault_at, faulted] = endings(&mut b);
         Lower {
             module,
             id,
@@ -128,15 +135,20 @@ impl<'a, 'f> Lower<'a, 'f> {
             function,
             modules,
             plan,
+            flow: &plan.flow,
+            regions: plan.regions.as_ref(),
+            runs_of: &plan.runs,
             options,
             sites,
             convention,
             context,
             blocks,
+            together: None,
             current: vec![None; plan.names.len()],
             undo: Vec::new(),
             tid: None,
             lane: None,
+            before: None,
             latch: None,
             fault_at,
             faulted,
@@ -148,7 +160,7 @@ impl<'a, 'f> Lower<'a, 'f> {
             locals_end: None,
             answers: FxHashMap::default(),
             roots: Vec::new(),
-            run: None,
+            runs: Vec::new(),
             functions: FxHashMap::default(),
             signatures: FxHashMap::default(),
             spans: Vec::new(),
@@ -163,9 +175,13 @@ impl<'a, 'f> Lower<'a, 'f> {
     /// Makes the whole function.
     pub(super) fn run(mut self) -> (FunctionBuilder<'f>, Vec<Span>, Vec<Root>) {
         let plan = self.plan;
+        let wide = plan.wide.as_deref().filter(|_| self.options.width > 1);
         match (&plan.regions, self.function.kind) {
-            (Some(regions), _) => self.lanes(regions),
-            (None, FunctionKind::Kernel) => self.kernel(),
+            (Some(regions), _) => self.lanes(regions, wide),
+            (None, FunctionKind::Kernel) => match wide {
+                Some(wide) => self.runs_of_threads(wide),
+                None => self.kernel(),
+            },
             (None, FunctionKind::Device) => self.device(),
         }
         self.endings();
@@ -175,7 +191,7 @@ impl<'a, 'f> Lower<'a, 'f> {
 
     /// Threads one after another, x fastest, each to its end.
     fn kernel(&mut self) {
-        let [nz, ny, nx] = [2, 1, 0].map(|i| self.uniform(Field::BLOCK.at(i)));
+        let [nz, ny, nx] = self.block_size();
         let zero = self.k(I32, 0);
         let mut loops = SmallVec::<[_; 3]>::new();
         for count in [nz, ny, nx] {
@@ -212,6 +228,11 @@ impl<'a, 'f> Lower<'a, 'f> {
         }
         let done = self.k(I32, DONE.into());
         self.b.ins().return_(&[done]);
+    }
+
+    /// How many threads there are in z, y and x.
+    pub(super) fn block_size(&mut self) -> [Value; 3] {
+        [2, 1, 0].map(|i| self.uniform(Field::BLOCK.at(i)))
     }
 
     fn device(&mut self) {
@@ -258,19 +279,24 @@ impl<'a, 'f> Lower<'a, 'f> {
         let first = self.blocks[0];
         let args = self.block_args(Block(0));
         self.b.ins().jump(first, &args);
-        let plan = self.plan;
-        let mut stack = vec![(plan.cfg.root(), 0, 0)];
-        while let Some((node, next, mark)) = stack.last_mut() {
-            match plan.cfg.dominated(*node).get(*next) {
+        let regions = self.regions;
+        let cfg = &self.flow.cfg;
+        let mut stack = vec![(cfg.root(), 0, 0, 0, None)];
+        while let Some((node, next, mark, vectors, before)) = stack.last_mut() {
+            match cfg.dominated(*node).get(*next) {
                 Some(&block) => {
                     *next += 1;
-                    let mark = self.undo.len();
+                    let marks = (self.undo.len(), self.vectors_mark());
+                    let resumed = regions.and_then(|r| r.resumed(block));
+                    self.before = resumed.or(*before);
+                    let before = self.before;
                     self.block(block);
-                    stack.push((block.index(), 0, mark));
+                    stack.push((block.index(), 0, marks.0, marks.1, before));
                 }
                 None => {
-                    let mark = *mark;
+                    let (mark, vectors) = (*mark, *vectors);
                     stack.pop();
+                    self.forget_vectors(vectors);
                     while self.undo.len() > mark {
                         if let Some((name, old)) = self.undo.pop() {
                             self.current[name.index()] = old;
@@ -282,21 +308,24 @@ impl<'a, 'f> Lower<'a, 'f> {
     }
 
     fn block(&mut self, block: Block) {
-        let plan = self.plan;
         let clif_block = self.blocks[block.index()];
         self.b.switch_to_block(clif_block);
-        for &name in plan.ssa.phis(block) {
-            let ty = clif_type(plan.names.class(name));
+        for &name in self.flow.ssa.phis(block) {
+            if self.varies(name) {
+                self.append_vectors(clif_block, name);
+                continue;
+            }
+            let ty = self.met_type(name);
             let value = self.b.append_block_param(clif_block, ty);
             self.set(name, value);
         }
         let function = self.function;
         let body = function.block(block);
-        if let Some(regions) = &plan.regions {
+        if let Some(regions) = self.regions {
             self.owner = regions.owner(block);
             self.begin_region(regions, block);
         }
-        if plan.cfg.is_header(block) {
+        if self.flow.cfg.is_header(block) {
             let (span, location) = body
                 .insts
                 .first()
@@ -305,25 +334,28 @@ impl<'a, 'f> Lower<'a, 'f> {
             let site = self.site(Cause::Stop, span, location);
             self.poll(site);
         }
-        let mut runs = plan.runs(block).iter().peekable();
+        let left = self.leave_if_wrapped(block);
+        let mut runs = self.runs_of[block.index()].iter().peekable();
         for (i, inst) in (0..).zip(&body.insts) {
             self.locate(inst.span);
-            if let Some(run) = runs.next_if(|r| r.members.first() == Some(&i)) {
+            if let Some(run) = runs.next_if(|r| r.members.first() == Some(&i))
+                && self.is_of_all(run)
+            {
                 self.check_run(run, body);
             }
-            self.instruction(inst);
-            if self.run.as_ref().is_some_and(|run| run.last == i) {
-                self.run = None;
+            match self.together.is_some() {
+                true => self.instruction_of_all(inst),
+                false => self.instruction(inst),
             }
+            self.runs.retain(|run| run.last != i);
         }
         self.locate(body.span);
-        match plan
-            .regions
-            .as_ref()
-            .and_then(|r| Some((r, r.meets(block)?)))
-        {
+        match self.regions.and_then(|r| Some((r, r.meets(block)?))) {
             Some((regions, point)) => self.meet(regions, point),
-            None => self.terminator(body),
+            None => match left {
+                Some(leave) => self.part(body, leave),
+                None => self.terminator(body),
+            },
         }
     }
 
@@ -361,6 +393,7 @@ impl<'a, 'f> Lower<'a, 'f> {
             Kind::Fence(fence) => self.guarded(inst, |l| l.fence(*fence)),
             Kind::Mbarrier(mbarrier) => self.guarded(inst, |l| l.mbarrier(inst, mbarrier)),
             Kind::Copy(copy) => self.guarded(inst, |l| l.copy_at_once(inst, copy)),
+            Kind::Stack(stack) => self.guarded(inst, |l| l.stack(inst, stack)),
             #[expect(
                 clippy::unreachable,
                 reason = "functions that contain one are absent before they are lowered"
@@ -373,8 +406,18 @@ impl<'a, 'f> Lower<'a, 'f> {
 
     fn pure(&mut self, pure: &Pure) -> SmallVec<[Value; 2]> {
         let signature = pure.op.signature();
+        let moved = matches!(pure.op, PureOp::Convert(convert::Op::Mov { .. }));
+        let numbers = moved || pure.op.takes_numbers();
+        if let PureOp::Compare(compare::Op::Selp { class }) = pure.op
+            && let Some(result) = self.selp(pure, class)
+        {
+            return smallvec![result];
+        }
         let srcs: SmallVec<[Value; 5]> = (pure.srcs.iter().zip(&signature.srcs))
-            .map(|(src, class)| self.operand(*src, *class))
+            .map(|(src, class)| match numbers {
+                true => self.number(*src, *class),
+                false => self.operand(*src, *class),
+            })
             .collect();
         let mut emit = self.emit();
         match pure.op {
@@ -384,7 +427,18 @@ impl<'a, 'f> Lower<'a, 'f> {
             PureOp::Video(op) => smallvec![emit.video(op, &srcs)],
             PureOp::Compare(op) => emit.compare(op, &srcs),
             PureOp::Convert(op) => smallvec![emit.convert(op, &srcs)],
+            PureOp::Float(op) => emit.float(op, &srcs),
         }
+    }
+
+    /// `selp` of results of arithmetic, which stay what they are; `None` of anything else.
+    fn selp(&mut self, pure: &Pure, class: RegClass) -> Option<Value> {
+        let &[a, b, cond] = &pure.srcs[..] else {
+            return None;
+        };
+        let [a, b] = [a, b].map(|src| self.number(src, class));
+        let cond = self.operand(cond, RegClass::Pred);
+        self.emit().select_results(cond, a, b)
     }
 
     /// Executes `f` where the instruction's guard lets it through; names that it defines keep their values elsewhere.
@@ -420,7 +474,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         }
     }
 
-    fn terminator(&mut self, block: &BasicBlock) {
+    pub(super) fn terminator(&mut self, block: &BasicBlock) {
         match &block.terminator {
             Terminator::Jump(to) => {
                 let args = self.block_args(*to);
@@ -440,6 +494,9 @@ impl<'a, 'f> Lower<'a, 'f> {
                 }
             }
             Terminator::Table { index, targets } => {
+                if self.together.is_some() {
+                    self.tell_lane();
+                }
                 let index = self.operand(*index, RegClass::B32);
                 let cause = Cause::Table(targets.len() as u32);
                 let site = self.site(cause, block.span, block.location);
@@ -522,8 +579,14 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.b.ins().return_(&values);
     }
 
+    /// Begins anew with blocks that faults and calls that were not done go to.
+    pub(super) fn begin_endings(&mut self) {
+        [self.fault_at, self.faulted] = endings(&mut self.b);
+        self.left = None;
+    }
+
     /// The blocks that faults and calls that were not done go to.
-    fn endings(&mut self) {
+    pub(super) fn endings(&mut self) {
         if let Some(left) = self.left {
             self.leave_with(left);
         }
@@ -533,8 +596,9 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.set_field(Field::FAULT_VALUE, value);
         self.b.ins().jump(self.faulted, &[]);
         self.b.switch_to_block(self.faulted);
-        // Of a lane the host knows.
-        if self.tid.is_some() && self.lane.is_none() {
+        // Of a lane the host knows its number by, and the rest itself; of threads that go together it has been told which.
+        if self.together.is_none() {
+            self.tell_lane();
             self.store_tid();
         }
         self.end(FAULT);
@@ -548,6 +612,9 @@ impl<'a, 'f> Lower<'a, 'f> {
 
     /// Ends with a fault here, and the value that its cause wants.
     pub(super) fn fail(&mut self, site: u32, value: Option<Value>) {
+        if self.together.is_some() {
+            self.tell_lane();
+        }
         let site = self.k(I32, site.into());
         let value = value.unwrap_or_else(|| self.k(I64, 0));
         self.b
@@ -605,19 +672,39 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.b.switch_to_block(next);
     }
 
-    fn block_args(&mut self, to: Block) -> SmallVec<[BlockArg; 8]> {
-        let plan = self.plan;
-        plan.ssa
-            .phis(to)
-            .iter()
-            .map(|&n| self.value(n).into())
-            .collect()
+    pub(super) fn block_args(&mut self, to: Block) -> SmallVec<[BlockArg; 8]> {
+        let mut args = SmallVec::new();
+        for &name in self.flow.ssa.phis(to) {
+            match self.varies(name) {
+                true => args.extend(self.met_vectors(name).into_iter().map(BlockArg::from)),
+                false => args.push(self.met(name).into()),
+            }
+        }
+        args
     }
 
-    /// The value of a name here.
+    /// The type of a name where values of it meet.
+    fn met_type(&self, name: Name) -> Type {
+        match self.plan.floats.of(name) {
+            Some(FloatTy::F64) => F64,
+            Some(_) => F32,
+            None => clif_type(self.plan.names.class(name)),
+        }
+    }
+
+    /// The value of a name for where it meets others.
+    fn met(&mut self, name: Name) -> Value {
+        match (self.plan.floats.of(name), self.current[name.index()]) {
+            (None, _) => self.value(name),
+            (Some(ty), None) => self.emit().float_k(ty, 0.0),
+            (Some(ty), Some(value)) => self.emit().as_float(ty, value),
+        }
+    }
+
+    /// The bits of a name here.
     pub(super) fn value(&mut self, name: Name) -> Value {
         match self.current[name.index()] {
-            Some(value) => value,
+            Some(value) => self.emit().settled(value),
             None => self.k(clif_type(self.plan.names.class(name)), 0),
         }
     }
@@ -640,6 +727,7 @@ impl<'a, 'f> Lower<'a, 'f> {
         let value = match permit {
             None => value,
             Some(permit) => {
+                let value = self.emit().settled(value);
                 let old = self.value(name);
                 let (yes, no) = if permit.negated {
                     (old, value)
@@ -657,6 +745,61 @@ impl<'a, 'f> Lower<'a, 'f> {
         let value = self.emit().resize(value, ty, false);
         let permit = self.permit(guard);
         self.set_guarded(permit, dst.into(), value);
+    }
+
+    /// The value of an operand of floating-point arithmetic: as it is if it is a number, otherwise its bits.
+    fn number(&mut self, operand: Operand, class: RegClass) -> Value {
+        let here = match operand {
+            Operand::Reg(reg) => self.current[Name::from(reg).index()],
+            Operand::Imm(_) => None,
+        };
+        match here {
+            Some(value) if self.b.func.dfg.value_type(value).bits() == class.bits() => value,
+            Some(_) | None => self.operand(operand, class),
+        }
+    }
+
+    /// The value of a name as memory is to have it.
+    pub(super) fn kept(&mut self, name: Name) -> Value {
+        match self.current[name.index()] {
+            Some(value) => self.settled_float(value),
+            None => self.value(name),
+        }
+    }
+
+    /// The type in which memory gives the value of a name: a float type for what arithmetic uses.
+    pub(super) fn kept_type(&self, name: Name) -> Type {
+        match (
+            self.plan.floats.is_operand(name),
+            self.plan.names.class(name),
+        ) {
+            (true, RegClass::B32) => F32,
+            (true, RegClass::B64) => F64,
+            (_, class) => clif_type(class),
+        }
+    }
+
+    /// The value of an operand as memory is to have it: of a float type if it is a number of this class.
+    pub(super) fn stored(&mut self, operand: Operand, class: RegClass) -> Value {
+        let value = self.number(operand, class);
+        self.settled_float(value)
+    }
+
+    /// What [`Emit::settled`] gives, but of a float type if the value is. A NaN is not foreseen.
+    fn settled_float(&mut self, value: Value) -> Value {
+        if !self.emit().is_unsettled(value) {
+            return value;
+        }
+        let ty = self.b.func.dfg.value_type(value);
+        let (next, cold) = (self.b.create_block(), self.cold_block());
+        let settled = self.b.append_block_param(next, ty);
+        let is_number = self.b.ins().fcmp(FloatCC::Ordered, value, value);
+        (self.b.ins()).brif(is_number, next, &[value.into()], cold, &[]);
+        self.b.switch_to_block(cold);
+        let nan = self.emit().canonical_nan(ty);
+        self.b.ins().jump(next, &[nan.into()]);
+        self.b.switch_to_block(next);
+        settled
     }
 
     /// The value of an operand, of which the low bits count.
@@ -797,6 +940,18 @@ impl<'a, 'f> Lower<'a, 'f> {
             None => unreachable!("{home:?} has no memory"),
         }
     }
+}
+
+/// The blocks that faults go to: with a site and a value, and when all is in the context.
+fn endings(b: &mut FunctionBuilder<'_>) -> [clif::Block; 2] {
+    let fault_at = b.create_block();
+    b.append_block_param(fault_at, I32);
+    b.append_block_param(fault_at, I64);
+    let faulted = b.create_block();
+    for cold in [fault_at, faulted] {
+        b.set_cold_block(cold);
+    }
+    [fault_at, faulted]
 }
 
 /// Declares a function that is called by symbol.

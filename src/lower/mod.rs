@@ -2,7 +2,8 @@
 //!
 //! One room for each family of pure operators ([`emit`] is what they share), rooms for memory, control and [`sync`],
 //! [`region`] for kernels whose threads stop, and [`function`], which walks the blocks. Values are those of one thread, or uniform: the loop over the threads of a CTA
-//! is around a kernel's body, so what does not depend on the thread is hoisted out of it by Cranelift.
+//! is around a kernel's body, so what does not depend on the thread is hoisted out of it by Cranelift. With a width, a kernel is lowered
+//! once more for threads that go [`together`], whose values lie in vectors ([`widen`]).
 
 mod abi;
 mod bits;
@@ -13,6 +14,7 @@ mod convert;
 mod emit;
 mod entry;
 mod extended;
+mod float;
 mod function;
 mod integer;
 mod lop3;
@@ -22,9 +24,12 @@ mod region;
 pub mod site;
 pub mod symbols;
 mod sync;
+mod together;
 mod video;
+mod widen;
 
 pub use entry::{plain, resolve, signature, trampoline};
+pub use region::LOCAL_TOP_BYTES;
 pub use site::{ARGUMENTS, Cause, Parameter, Service, Site};
 pub use symbols::Symbol;
 
@@ -44,6 +49,8 @@ pub struct Options {
     pub checked: bool,
     /// Whether ordinary loads and stores are as strong as acquire and release on this machine.
     pub strong_memory: bool,
+    /// How many threads go together, in kernels planned for it.
+    pub width: u32,
 }
 
 /// What the functions of a module refer to by number.

@@ -2,119 +2,240 @@
 //!
 //! Such a kernel is entered for some lanes of a warp. For each in turn it goes on where the lane stands: at the start, or
 //! behind a point. Where the lane stops next, what lives across the point and is not found again is kept in the warp's frame,
-//! slot by slot, a lane beside the other; the schedule's [`Record`] gets what the lane stops for.
+//! slot by slot, a lane beside the other, and first of all at which point it stands. The schedule's [`Record`] gets the sources
+//! of meetings, but for constants.
 
 use super::context::{DONE, Field};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
 use crate::ir::{Block, Inst};
-use crate::machine::schedule::{EXITED, LANES, Record, TURN, YIELDED};
+use crate::machine::schedule::{EXITED, LANES, Record, TURN};
 use crate::spmd::regions::{Regions, Stop};
-use crate::spmd::{Name, Names};
+use crate::spmd::{Name, Names, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder, JumpTableData, Value};
+use cranelift_frontend::Variable;
 use rustc_hash::FxHashSet;
 use std::mem::offset_of;
 
 /// Bytes of a row of [`Record::values`].
-const ROW: usize = 8 * LANES;
+pub(super) const ROW: usize = 8 * LANES;
 
 /// So many points are compared with where a lane stands, one after the other; a table of more costs less.
 const FEW_POINTS: usize = 4;
 
-/// The lane that runs.
+/// Bytes at the end of a lane's local memory in which it keeps where that ends, in kernels that change it.
+pub const LOCAL_TOP_BYTES: i32 = 8;
+
+/// The loop over lanes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lane {
-    /// Where its element of [`Record::sites`] is.
-    site: Value,
-    /// Where its element of the first [`Record::values`] is.
+    /// Which of the warp runs, in 64 bits.
+    pub(super) number: Variable,
+    /// What is of all lanes: [`Record::values`], the frame, `%tid`, local memory.
     values: Value,
-    /// Where its parts of the frame are, from the first byte of a slot: of slots of four bytes, and of eight.
-    frame: [Value; 2],
-    /// Its local memory.
-    pub(super) local: Value,
-    /// Where the next lane is turned to.
-    next: clif::Block,
+    frame: Value,
+    pub(super) tids: Value,
+    locals: Value,
+    /// Bytes from the local memory of a lane to that of the next.
+    stride: Value,
+    /// Where it is found out at which point a lane stands.
+    head: clif::Block,
+    /// Where it is looked for lanes behind those beside each other.
+    gap: clif::Block,
+    /// Whether code may be turned to that follows a point without the head.
+    direct: bool,
+    /// Where lanes go on one by one that had gone together.
+    pub(super) taken: Option<Taken>,
+}
+
+/// Lanes that had gone together and go on one by one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    /// The first that is not one of them, in 64 bits.
+    pub(super) until: Variable,
+    /// Where they take over, from 1 on.
+    pub(super) place: Variable,
+    /// Where that is turned to.
+    pub(super) head: clif::Block,
 }
 
 impl<'a> Lower<'a, '_> {
-    /// A kernel whose threads stop.
-    pub(super) fn lanes(&mut self, regions: &'a Regions) {
-        let [lanes, local_bytes] = [Field::LANES, Field::LOCAL_STRIDE].map(|f| self.field(f));
-        let [record, frames, locals, tids] =
-            [Field::RECORD, Field::FRAME, Field::LOCALS, Field::TIDS].map(|f| self.field(f));
-        let head = self.b.create_block();
-        let rest = self.b.append_block_param(head, I32);
-        self.b.ins().jump(head, &[lanes.into()]);
-        self.b.switch_to_block(head);
-        let lane = self.b.ins().ctz(rest);
-        let others = self.emit().add_k(rest, u64::MAX);
-        let others = self.b.ins().band(rest, others);
-        let lane = self.emit().resize(lane, I64, false);
-        let [words, doubles] = [2, 3].map(|shift| self.emit().shl_k(lane, shift));
-        let stride = self.b.ins().imul(lane, local_bytes);
-        let [site, values] = [offset_of!(Record, sites), offset_of!(Record, values)]
-            .map(|offset| self.emit().add_k(record, offset as u64));
-        let next = self.b.create_block();
-        let own = Lane {
-            site: self.b.ins().iadd(site, words),
-            values: self.b.ins().iadd(values, doubles),
-            frame: [words, doubles].map(|lane| self.b.ins().iadd(frames, lane)),
-            local: self.b.ins().iadd(locals, stride),
-            next,
-        };
-        self.lane = Some(own);
-        let number = self.emit().resize(lane, I32, false);
-        self.set_field(Field::LANE, number);
-        let tids = self.b.ins().iadd(tids, words);
-        let index = |l: &mut Self, i: usize| {
-            let offset = (4 * LANES * i) as i32;
-            l.b.ins().load(I32, constant_memory(), tids, offset)
-        };
-        self.tid = Some([0, 1, 2].map(|i| index(self, i)));
-        if self.plan.calls {
-            self.store_tid();
-            self.set_field(Field::LOCAL, own.local);
-        }
-        if self.function.local_bytes > 0 {
-            self.locals = Some((own.local, self.k(I64, 0)));
-        }
+    /// A kernel whose threads stop; of those planned for it, runs of lanes that stand at one point go together.
+    pub(super) fn lanes(&mut self, regions: &'a Regions, wide: Option<&'a Wide>) {
+        let [record, frame, locals, tids, stride] = [
+            Field::RECORD,
+            Field::FRAME,
+            Field::LOCALS,
+            Field::TIDS,
+            Field::LOCAL_STRIDE,
+        ]
+        .map(|f| self.field(f));
         let yields = |stop| match stop {
             Stop::Yields(_) => true,
             Stop::Meets { .. } => false,
         };
-        if regions.points.iter().any(|p| yields(p.stop)) {
+        let yields = regions.points.iter().any(|p| yields(p.stop));
+        let lane = Lane {
+            number: self.b.declare_var(I64),
+            values: self.emit().add_k(record, offset_of!(Record, values) as u64),
+            frame,
+            tids,
+            locals,
+            stride,
+            head: self.b.create_block(),
+            gap: self.b.create_block(),
+            direct: !yields && !self.plan.calls && wide.is_none(),
+            taken: wide.map(|_| Taken {
+                until: self.b.declare_var(I64),
+                place: self.b.declare_var(I32),
+                head: self.b.create_block(),
+            }),
+        };
+        self.lane = Some(lane);
+        if let Some(taken) = lane.taken {
+            let none = self.k(I64, 0);
+            self.b.def_var(taken.until, none);
+            let nowhere = self.k(I32, 0);
+            self.b.def_var(taken.place, nowhere);
+        }
+        let wanted = self.wanted_lanes();
+        self.first_lane(lane, wanted);
+        self.b.switch_to_block(lane.head);
+        if let Some(wide) = wide {
+            self.lanes_together(lane, wide);
+        }
+        if self.plan.calls {
+            // Functions that are called do not know it.
+            self.set_lane(lane);
+            for i in 0..3 {
+                let index = self.lane_index(lane, i);
+                self.set_field(Field::TID.at(i), index);
+            }
+            let local = self.lane_local();
+            self.set_field(Field::LOCAL, local);
+        }
+        if yields {
             self.set_turn(TURN);
         }
         let over = self.b.create_block();
         self.latch = Some(over);
 
         let start = self.b.create_block();
-        let point = self.b.ins().load(I32, trusted(), own.frame[0], 0);
-        let resumed: Vec<clif::Block> = (regions.points.iter())
-            .map(|p| self.blocks[p.resume.index()])
-            .collect();
+        let at = self.lane_frame(lane, false);
+        let point = self.b.ins().load(I32, trusted(), at, 0);
+        let resumed = self.resumed(regions);
         self.turn_to(point, start, &resumed);
 
         self.b.switch_to_block(start);
-        if let Some((pointer, _)) = self.locals {
-            self.clear(pointer, self.function.local_bytes);
+        if self.plan.stack {
+            self.end_of_variables();
+        }
+        if self.function.local_bytes > 0 {
+            let local = self.lane_local();
+            self.clear(local, self.function.local_bytes);
         }
         self.body();
 
         self.b.switch_to_block(over);
-        self.leave_at(EXITED);
-        self.b.switch_to_block(next);
-        let done = self.b.create_block();
-        self.b.ins().brif(others, head, &[others.into()], done, &[]);
+        self.leave_at(lane, EXITED, None);
+        self.b.switch_to_block(lane.gap);
+        let wanted = self.wanted_lanes();
+        let number = self.b.use_var(lane.number);
+        let rest = self.b.ins().ushr(wanted, number);
+        let (again, done) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(rest, again, &[], done, &[]);
+        self.b.switch_to_block(again);
+        let rest = self.b.ins().ishl(rest, number);
+        self.first_lane(lane, rest);
         self.b.switch_to_block(done);
         let status = self.k(I32, DONE.into());
         self.b.ins().return_(&[status]);
     }
 
+    /// The blocks where threads go on, by point.
+    pub(super) fn resumed(&self, regions: &Regions) -> Vec<clif::Block> {
+        (regions.points.iter())
+            .map(|p| self.blocks[p.resume.index()])
+            .collect()
+    }
+
+    /// Where the lane's part of a slot of the frame is, from the first byte of the slot.
+    pub(super) fn lane_frame(&mut self, lane: Lane, wide: bool) -> Value {
+        let number = self.b.use_var(lane.number);
+        let offset = self.emit().shl_k(number, if wide { 3 } else { 2 });
+        self.b.ins().iadd(lane.frame, offset)
+    }
+
+    /// Where the lane's element of the first of [`Record::values`] is.
+    pub(super) fn lane_values(&mut self, lane: Lane) -> Value {
+        let number = self.b.use_var(lane.number);
+        let offset = self.emit().shl_k(number, 3);
+        self.b.ins().iadd(lane.values, offset)
+    }
+
+    /// `%tid` of the lane.
+    pub(super) fn lane_index(&mut self, lane: Lane, axis: u8) -> Value {
+        let number = self.b.use_var(lane.number);
+        let offset = self.emit().shl_k(number, 2);
+        let at = self.b.ins().iadd(lane.tids, offset);
+        let offset = 4 * LANES as i32 * i32::from(axis);
+        self.b.ins().load(I32, constant_memory(), at, offset)
+    }
+
+    /// The local memory of the lane.
+    pub(super) fn lane_memory(&mut self, lane: Lane) -> Value {
+        let number = self.b.use_var(lane.number);
+        let offset = self.b.ins().imul(number, lane.stride);
+        self.b.ins().iadd(lane.locals, offset)
+    }
+
+    /// Where the local memory of the lane and what lies behind it ends.
+    fn lane_top(&mut self, lane: Lane) -> Value {
+        let memory = self.lane_memory(lane);
+        self.b.ins().iadd(memory, lane.stride)
+    }
+
+    /// The lanes that are to run, in 64 bits.
+    fn wanted_lanes(&mut self) -> Value {
+        let lanes = self.field(Field::LANES);
+        self.emit().resize(lanes, I64, false)
+    }
+
+    /// Turns to the first of some lanes, and notes where those beside it end.
+    fn first_lane(&mut self, lane: Lane, lanes: Value) {
+        let first = self.b.ins().ctz(lanes);
+        // All of a warp are half of the bits: there is a zero above them.
+        let beside = self.b.ins().ushr(lanes, first);
+        let others = self.b.ins().bnot(beside);
+        let count = self.b.ins().ctz(others);
+        let end = self.b.ins().iadd(first, count);
+        self.set_field(Field::LANES_END, end);
+        self.b.def_var(lane.number, first);
+        self.b.ins().jump(lane.head, &[]);
+    }
+
+    pub(super) fn set_lane(&mut self, lane: Lane) {
+        let number = self.b.use_var(lane.number);
+        let number = self.emit().resize(number, I32, false);
+        self.set_field(Field::LANE, number);
+    }
+
+    /// Tells the host which lane runs, before it is asked for something or told of a fault.
+    pub(super) fn tell_lane(&mut self) {
+        if self.together.is_some() {
+            self.store_tid();
+        }
+        if let Some(lane) = self.lane
+            && !self.plan.calls
+        {
+            self.set_lane(lane);
+        }
+    }
+
     /// Goes where a lane stands: at the start (0), or behind a point.
-    fn turn_to(&mut self, point: Value, start: clif::Block, resumed: &[clif::Block]) {
+    pub(super) fn turn_to(&mut self, point: Value, start: clif::Block, resumed: &[clif::Block]) {
         if resumed.len() <= FEW_POINTS {
             for (number, &block) in (1..).zip(resumed) {
                 let number = self.k(I32, number);
@@ -141,26 +262,68 @@ impl<'a> Lower<'a, '_> {
         self.set_field(Field::TURN, turn);
     }
 
-    /// Turns to the next lane, with what the schedule is to know of this one.
-    fn leave_at(&mut self, site: u32) {
-        if let Some(lane) = self.lane {
-            let site = self.k(I32, site.into());
-            self.b.ins().store(trusted(), site, lane.site, 0);
-            self.b.ins().jump(lane.next, &[]);
+    /// Turns to the next lane; this one stands at a point, by its number from 1 on, or is over. Most likely the next stands
+    /// where this one stood, behind `before` if that is known.
+    fn leave_at(&mut self, lane: Lane, point: u32, before: Option<(u32, clif::Block)>) {
+        let point = self.k(I32, point.into());
+        let at = self.lane_frame(lane, false);
+        self.b.ins().store(trusted(), point, at, 0);
+        let number = self.b.use_var(lane.number);
+        let next = self.emit().add_k(number, 1);
+        self.b.def_var(lane.number, next);
+        if let Some(taken) = lane.taken {
+            let until = self.b.use_var(taken.until);
+            let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, until);
+            let others = self.b.create_block();
+            self.b.ins().brif(more, taken.head, &[], others, &[]);
+            self.b.switch_to_block(others);
         }
+        self.next_lanes(lane, next, before);
     }
 
-    /// Keeps what lives across a point, and that the lane stands there.
-    fn keep(&mut self, lane: Lane, point: u32) {
+    /// Turns to the lanes from one on.
+    pub(super) fn next_lanes(
+        &mut self,
+        lane: Lane,
+        next: Value,
+        before: Option<(u32, clif::Block)>,
+    ) {
+        let end = self.field(Field::LANES_END);
+        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
+        let Some((before, block)) = before.filter(|_| lane.direct) else {
+            self.b.ins().brif(more, lane.head, &[], lane.gap, &[]);
+            return;
+        };
+        let beside = self.b.create_block();
+        self.b.ins().brif(more, beside, &[], lane.gap, &[]);
+        self.b.switch_to_block(beside);
+        let at = self.lane_frame(lane, false);
+        let point = self.b.ins().load(I32, trusted(), at, 0);
+        let same = self.emit().cmp_k(IntCC::Equal, point, before.into());
+        self.b.ins().brif(same, block, &[], lane.head, &[]);
+    }
+
+    /// Keeps what lives across a point, and turns to the next lane.
+    fn stop_at(&mut self, lane: Lane, point: u32) {
         let plan = self.plan;
         let crossing = &plan.crossings[point as usize];
         for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
-            let value = self.value(name);
-            let at = lane.frame[usize::from(slot.wide)];
+            let value = self.kept(name);
+            let at = self.lane_frame(lane, slot.wide);
             self.b.ins().store(trusted(), value, at, slot.offset as i32);
         }
-        let number = self.k(I32, u64::from(point) + 1);
-        self.b.ins().store(trusted(), number, lane.frame[0], 0);
+        if plan.stack {
+            let top = self.field(Field::LOCAL_TOP);
+            let at = self.lane_top(lane);
+            self.b.ins().store(trusted(), top, at, -LOCAL_TOP_BYTES);
+        }
+        let before = plan.regions.as_ref().map(|regions| {
+            // Where code belongs to no single region, the point may be met in a loop.
+            let before = self.before.unwrap_or(point);
+            let resume = regions.points[before as usize].resume;
+            (before + 1, self.blocks[resume.index()])
+        });
+        self.leave_at(lane, point + 1, before);
     }
 
     /// Stops the lane at the end of a block.
@@ -168,14 +331,22 @@ impl<'a> Lower<'a, '_> {
         let (Some(lane), Some((site, meet))) = (self.lane, regions.meeting(point)) else {
             return;
         };
-        for (i, (src, class)) in (0..).zip(meet.srcs.iter().zip(meet.op.signature().srcs)) {
+        if self.together.is_some() {
+            return self.meet_together(lane, point, site, meet);
+        }
+        let known = &self.modules.known[site as usize];
+        let classes = meet.op.signature().srcs;
+        for (i, (src, class)) in (0..).zip(meet.srcs.iter().zip(classes)) {
+            if known.constant(i).is_some() {
+                continue;
+            }
             let value = self.operand(*src, class);
             let value = self.emit().resize(value, I64, false);
-            let at = i * ROW as i32;
-            self.b.ins().store(trusted(), value, lane.values, at);
+            let at = (i * ROW) as i32;
+            let values = self.lane_values(lane);
+            self.b.ins().store(trusted(), value, values, at);
         }
-        self.keep(lane, point);
-        self.leave_at(site);
+        self.stop_at(lane, point);
     }
 
     /// Stops the lane at the start of a block, if its turn is over.
@@ -187,35 +358,44 @@ impl<'a> Lower<'a, '_> {
         let (go_on, cold) = (self.b.create_block(), self.cold_block());
         self.b.ins().brif(turn, go_on, &[], cold, &[]);
         self.b.switch_to_block(cold);
-        self.keep(lane, point);
-        self.leave_at(YIELDED);
+        self.stop_at(lane, point);
         self.b.switch_to_block(go_on);
     }
 
     /// Goes on behind a point: what was kept, what is found again, what the meeting gave.
     pub(super) fn resume(&mut self, regions: &'a Regions, point: u32) {
         let Some(lane) = self.lane else { return };
+        if self.together.is_some() {
+            return self.resume_together(lane, regions, point);
+        }
         let plan = self.plan;
         let crossing = &plan.crossings[point as usize];
         for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
-            let ty = clif_type(plan.names.class(name));
-            let at = lane.frame[usize::from(slot.wide)];
+            let ty = self.kept_type(name);
+            let at = self.lane_frame(lane, slot.wide);
             let value = self.b.ins().load(ty, trusted(), at, slot.offset as i32);
             self.set(name, value);
+        }
+        if plan.stack {
+            let at = self.lane_top(lane);
+            let top = (self.b.ins()).load(I64, trusted(), at, -LOCAL_TOP_BYTES);
+            self.set_field(Field::LOCAL_TOP, top);
         }
         let mut found = FxHashSet::default();
         for &name in &crossing.rebuilt {
             self.rebuild(name, &mut found);
         }
         match regions.meeting(point) {
-            Some((_, meet)) => {
+            Some((site, meet)) => {
+                let known = &self.modules.known[site as usize];
                 for (i, dst) in (0..).zip(&meet.dsts) {
-                    let Some(name) = dst.map(Name::from) else {
+                    let Some(name) = dst.map(Name::from).filter(|_| known.wants(i)) else {
                         continue;
                     };
                     let ty = clif_type(plan.names.class(name));
-                    let at = i * ROW as i32;
-                    let value = self.b.ins().load(ty, trusted(), lane.values, at);
+                    let at = (i * ROW) as i32;
+                    let values = self.lane_values(lane);
+                    let value = self.b.ins().load(ty, trusted(), values, at);
                     self.set(name, value);
                 }
             }
@@ -225,7 +405,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Computes a steady name anew, and first what it is made of.
-    fn rebuild(&mut self, name: Name, found: &mut FxHashSet<Name>) {
+    pub(super) fn rebuild(&mut self, name: Name, found: &mut FxHashSet<Name>) {
         let plan = self.plan;
         if !found.insert(name) {
             return;
@@ -233,14 +413,17 @@ impl<'a> Lower<'a, '_> {
         let Some(definition) = plan.steady.as_ref().and_then(|s| s.definition(name)) else {
             return;
         };
-        let function = self.function;
-        let inst: &'a Inst = &function.block(definition.block).insts[definition.inst];
+        let Some(regions) = &plan.regions else { return };
+        let inst: &'a Inst = &regions.function.block(definition.block).insts[definition.inst];
         let mut sources = Vec::new();
         Names::uses(&plan.names, inst, |n| sources.push(n));
         for source in sources {
             self.rebuild(source, found);
         }
-        self.instruction(inst);
+        match self.together.is_some() {
+            true => self.rebuild_together(inst),
+            false => self.instruction(inst),
+        }
     }
 
     /// The points of a block: what its start resumes, and whether a turn may end there.

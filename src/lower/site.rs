@@ -21,6 +21,18 @@ pub struct Site {
     pub cause: Cause,
 }
 
+/// An access that is judged where the check of a run fails.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged {
+    /// The access.
+    pub site: u32,
+    /// From where its distance counts: 0 is the address that is asked about, n is element n - 1 of
+    /// [`Context::between`](super::context::Context::between).
+    pub which: usize,
+    /// Bytes from there.
+    pub distance: i64,
+}
+
 /// What can go wrong at a [`Site`].
 #[derive(Debug, Clone)]
 pub enum Cause {
@@ -33,8 +45,8 @@ pub enum Cause {
         /// The parameter that it names, if it does.
         parameter: Option<Parameter>,
     },
-    /// One of several accesses that are checked together: sites, and distances from the address that is asked about.
-    Run(Vec<(u32, i64)>),
+    /// One of several accesses that are checked together, in order.
+    Run(Vec<Judged>),
     /// An access to a parameter or `.param` variable by name that is always wrong.
     Wrong {
         /// What is wrong.
@@ -56,6 +68,8 @@ pub enum Cause {
     Stack,
     /// There is too little local memory; the value that goes with it is the number of bytes wanted.
     Locals,
+    /// Local memory cannot end where `stackrestore` says: the value.
+    Restore,
     /// A jump past the end of a table of so many; the value is the index.
     Table(u32),
     /// What the host does for native code; what is wrong it knows.
@@ -84,12 +98,17 @@ pub enum Service {
         op: MbarrierOp,
     },
     /// An asynchronous copy: addresses to and from, bytes, bytes that are read, whether all is ignored, address of the
-    /// mbarrier.
+    /// mbarrier, mask of CTAs, bytes that are left out at the left and at the right, mask of bytes.
     Copy(Box<Copy>),
+    /// `alloca` of so many bytes, an argument; gives the address.
+    Allocate {
+        /// The alignment.
+        align: u32,
+    },
 }
 
 /// Most arguments of a service.
-pub const ARGUMENTS: usize = 6;
+pub const ARGUMENTS: usize = 10;
 
 /// A parameter or `.param` variable in its buffer.
 #[derive(Debug, Clone)]

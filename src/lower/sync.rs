@@ -1,5 +1,5 @@
-//! Atomics, fences, and what the host does for native code. Shared memory belongs to one worker at a time, so that its
-//! atomics are ordinary accesses.
+//! Atomics, fences, and what the host does for native code. Shared memory, that of a whole cluster, belongs to one worker at
+//! a time, so that its atomics are ordinary accesses.
 
 use super::abi;
 use super::function::{Lower, trusted};
@@ -35,7 +35,8 @@ impl Lower<'_, '_> {
             Place::Fixed(home, offset) => (self.home(home, offset), home == Home::Shared),
             Place::Checked(root) => {
                 let pointer = self.checked(inst, &reach, root.as_ref());
-                (pointer, atomic.space == Space::Shared)
+                let shared = matches!(atomic.space, Space::Shared | Space::Cluster);
+                (pointer, shared)
             }
             Place::Wrong(kind, at) => {
                 self.wrong(inst, &reach, kind, at);
@@ -57,12 +58,30 @@ impl Lower<'_, '_> {
             let new = self.combine(atomic.op, old, &srcs);
             self.b.ins().store(trusted(), new, address, 0);
             old
+        } else if atomic.space == Space::Generic && atomic.op.looks_at_space() {
+            let is_shared = self.is_shared(&atomic.addr);
+            let new = |l: &mut Self, old| {
+                let [kept, flushed] = [Space::Shared, Space::Global]
+                    .map(|space| l.combine(atomic.op.within(space), old, &srcs));
+                l.b.ins().select(is_shared, kept, flushed)
+            };
+            self.retry(ty, address, new)
         } else {
             self.exchange(atomic.op, ty, address, &srcs)
         };
         if let Some(dst) = atomic.dsts.first().copied().flatten() {
             self.set_resized(None, dst, old);
         }
+    }
+
+    /// Whether a generic address lies in shared memory.
+    fn is_shared(&mut self, address: &Address) -> Value {
+        let bits = self.module.address_bits;
+        let address = self.whole_address(address);
+        let base = crate::machine::window::base(Space::Shared, bits).unwrap_or(0);
+        let shift = if bits == 32 { 28 } else { 56 };
+        let number = self.emit().shr_k(address, shift);
+        self.emit().cmp_k(IntCC::Equal, number, base >> shift)
     }
 
     /// What an atomic writes.
@@ -96,6 +115,11 @@ impl Lower<'_, '_> {
                 let equal = self.b.ins().icmp(IntCC::Equal, old, b);
                 self.b.ins().select(equal, srcs[1], old)
             }
+            AtomicOp::Float(op) => {
+                let mut emit = self.emit();
+                let new = emit.float(op, &[old, b])[0];
+                emit.settled(new)
+            }
         }
     }
 
@@ -115,19 +139,26 @@ impl Lower<'_, '_> {
             AtomicOp::Cas => {
                 return self.b.ins().atomic_cas(trusted(), address, b, srcs[1]);
             }
-            AtomicOp::Inc | AtomicOp::Dec => return self.retry(op, ty, address, srcs),
+            AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Float(_) => {
+                return self.retry(ty, address, |l, old| l.combine(op, old, srcs));
+            }
         };
         self.b.ins().atomic_rmw(ty, trusted(), rmw, address, b)
     }
 
     /// An operator that hosts do not have: compares and swaps until nobody came between.
-    fn retry(&mut self, op: AtomicOp, ty: Type, address: Value, srcs: &[Value]) -> Value {
+    fn retry(
+        &mut self,
+        ty: Type,
+        address: Value,
+        new: impl FnOnce(&mut Self, Value) -> Value,
+    ) -> Value {
         let (head, done) = (self.b.create_block(), self.b.create_block());
         let old = self.b.append_block_param(head, ty);
         let first = self.b.ins().atomic_load(ty, trusted(), address);
         self.b.ins().jump(head, &[first.into()]);
         self.b.switch_to_block(head);
-        let new = self.combine(op, old, srcs);
+        let new = new(self, old);
         let found = self.b.ins().atomic_cas(trusted(), address, old, new);
         let same = self.b.ins().icmp(IntCC::Equal, found, old);
         self.b.ins().brif(same, done, &[], head, &[found.into()]);
@@ -172,8 +203,19 @@ impl Lower<'_, '_> {
             let operand = operand.unwrap_or(Operand::Imm(0));
             args.push(self.operand(operand, class));
         }
-        if let Some((_, address)) = &copy.mbarrier {
-            args.push(self.whole_address(address));
+        args.push(match &copy.mbarrier {
+            Some((_, address)) => self.whole_address(address),
+            None => self.k(I64, 0),
+        });
+        let [left, right] = copy.skip.map_or([None; 2], |skip| skip.map(Some));
+        for (operand, class) in [
+            (copy.multicast, RegClass::B16),
+            (left, RegClass::B32),
+            (right, RegClass::B32),
+            (copy.byte_mask, RegClass::B16),
+        ] {
+            let all = Operand::Imm(if class == RegClass::B16 { 0xffff } else { 0 });
+            args.push(self.operand(operand.unwrap_or(all), class));
         }
         self.serve(inst, Service::Copy(Box::new(copy.clone())), &args);
     }
@@ -189,6 +231,7 @@ impl Lower<'_, '_> {
         let serve = self.function_ref(Symbol::ServeHost, |c| {
             abi::simple(&[I64, I32, I64], &[I32], c)
         });
+        self.tell_lane();
         let (context, site) = (self.context, self.k(I32, site.into()));
         let pointer = self.b.ins().stack_addr(I64, slot, 0);
         let call = self.b.ins().call(serve, &[context, site, pointer]);
@@ -200,7 +243,7 @@ impl Lower<'_, '_> {
         slot
     }
 
-    fn set_results(&mut self, dsts: &[Option<Reg>], results: StackSlot) {
+    pub(super) fn set_results(&mut self, dsts: &[Option<Reg>], results: StackSlot) {
         for (i, dst) in (0..).zip(dsts) {
             if let Some(dst) = *dst {
                 let value = self.b.ins().stack_load(I64, I64, results, 8 * i);

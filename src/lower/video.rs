@@ -4,6 +4,7 @@
 //! the product of two words, see there. SIMD ones widen their lanes to vectors of 16 or 32 bits, which are exact.
 
 use super::emit::{Emit, condition};
+use crate::ir::Reading;
 use crate::ir::video::{Op, ScalarOp, Second, Selector, SimdOp, Source};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8X16, I16X8, I32, I32X4, I64, I64X2, I128};
@@ -56,11 +57,25 @@ impl Emit<'_, '_> {
                 b,
                 sat,
                 second,
+                reading,
             } => {
                 let x = self.selected(a, srcs[0]);
                 let y = self.selected(b, srcs[1]);
                 let value = self.video_scalar(op, a.signed, x, y);
-                self.video_finish(value, signed, sat, second, srcs.get(2).copied())
+                let c = srcs.get(2).copied();
+                match (reading, op) {
+                    (Reading::Text, _) => self.video_finish(value, signed, sat, second, c),
+                    (Reading::Nvidia, ScalarOp::Set(_)) => {
+                        self.video_finish(value, a.signed, sat, second, c)
+                    }
+                    (Reading::Nvidia, _) => {
+                        let mut value = value.low;
+                        if sat {
+                            value = self.nvidia_saturate(op, value, signed, second);
+                        }
+                        self.nvidia_second(op, value, signed, sat, second, c)
+                    }
+                }
             }
             Op::Mad {
                 signed: _,
@@ -72,9 +87,11 @@ impl Emit<'_, '_> {
                 plus_one,
                 sat,
                 shift,
+                reading,
             } => {
                 let mad = Mad {
                     words: a.part == Selector::Word && b.part == Selector::Word,
+                    reading,
                     negated: neg_a != neg_b,
                     neg_c,
                     plus_one,
@@ -82,8 +99,12 @@ impl Emit<'_, '_> {
                     sat,
                     signed: a.signed || b.signed || neg_a != neg_b || neg_c,
                 };
-                let x = self.selected(a, srcs[0]);
-                let y = self.selected(b, srcs[1]);
+                let factor = |e: &mut Self, mut source: Source, word| {
+                    source.signed |= reading == Reading::Nvidia && source.part == Selector::Word;
+                    e.selected(source, word)
+                };
+                let x = factor(self, a, srcs[0]);
+                let y = factor(self, b, srcs[1]);
                 self.vmad(&mad, x, y, srcs[2])
             }
             Op::Simd {
@@ -229,11 +250,91 @@ impl Emit<'_, '_> {
         }
     }
 
+    /// `.sat` of NVIDIA's tools, of everything but `vset`. See `semantics`.
+    fn nvidia_saturate(
+        &mut self,
+        op: ScalarOp,
+        value: Value,
+        signed: bool,
+        second: Second,
+    ) -> Value {
+        if matches!(op, ScalarOp::Shl { .. } | ScalarOp::Shr { .. }) {
+            let above = self.shl_k(value, 30);
+            let above = self.sar_k(above, 62);
+            let word = self.resize(value, I32, false);
+            let word = self.resize(word, I64, signed);
+            let (least, most) = range(32, signed);
+            let [least, most] = [least, most].map(|x| self.k(I64, x as u64));
+            let negative = self.cmp_k(IntCC::SignedLessThan, above, 0);
+            let end = self.select(negative, least, most);
+            let sign = self.sar_k(word, 32);
+            let fits = self.ins().icmp(IntCC::Equal, above, sign);
+            return self.select(fits, word, end);
+        }
+        match second {
+            Second::Merge(part) => {
+                let (_, most) = range(place(part).1, signed);
+                self.umin_k(value, most as u64)
+            }
+            Second::None | Second::Add | Second::Min | Second::Max if signed => {
+                let (least, most) = range(32, true);
+                self.clamp_k(value, least, most)
+            }
+            Second::None | Second::Add | Second::Min | Second::Max => {
+                let zero = self.k(I64, 0);
+                self.ins().smax(value, zero)
+            }
+        }
+    }
+
+    /// Second operation or merge of NVIDIA's tools, of everything but `vset`. See `semantics`.
+    fn nvidia_second(
+        &mut self,
+        op: ScalarOp,
+        value: Value,
+        signed: bool,
+        sat: bool,
+        second: Second,
+        c: Option<Value>,
+    ) -> Value {
+        let less = match second {
+            Second::Min => true,
+            Second::Max => false,
+            Second::None | Second::Add | Second::Merge(_) => {
+                return self.video_finish(Number::exact(value), signed, false, second, c);
+            }
+        };
+        let word = self.resize(value, I32, false);
+        let Some(c) = c else {
+            return word;
+        };
+        let value = match op {
+            ScalarOp::Add | ScalarOp::Sub => self.resize(word, I64, true),
+            ScalarOp::Shl { .. } | ScalarOp::Shr { .. } if sat => self.resize(word, I64, true),
+            ScalarOp::Shl { .. }
+            | ScalarOp::Shr { .. }
+            | ScalarOp::AbsDiff
+            | ScalarOp::Min
+            | ScalarOp::Max
+            | ScalarOp::Set(_) => value,
+        };
+        let other = self.resize(c, I64, signed);
+        let cc = match (less, signed) {
+            (true, true) => IntCC::SignedLessThan,
+            (true, false) => IntCC::UnsignedLessThan,
+            (false, true) => IntCC::SignedGreaterThan,
+            (false, false) => IntCC::UnsignedGreaterThan,
+        };
+        let wins = self.ins().icmp(cc, value, other);
+        self.select(wins, word, c)
+    }
+
     fn vmad(&mut self, mad: &Mad, a: Value, b: Value, c: Value) -> Value {
         // Without saturation the result lies in the low 64 bits even where the sum needs more.
-        let wide = mad.words && mad.sat;
+        let nvidia = mad.reading == Reading::Nvidia;
+        let wide = mad.words && mad.sat && !nvidia;
         let ty = if wide { I128 } else { I64 };
-        let c = self.resize(c, I64, mad.signed);
+        let c = self.resize(c, I64, mad.signed || nvidia);
         let [a, b, c] = [a, b, c].map(|x| if wide { self.ins().sextend(I128, x) } else { x });
         let mut sum = self.ins().imul(a, b);
         if mad.negated {
@@ -249,7 +350,11 @@ impl Emit<'_, '_> {
             let one = self.resize(one, ty, false);
             sum = self.ins().iadd(sum, one);
         }
-        let scaled = self.sar_k(sum, mad.shift);
+        let scaled = if nvidia && !mad.signed && mad.shift > 0 {
+            self.shr_k(sum, mad.shift)
+        } else {
+            self.sar_k(sum, mad.shift)
+        };
         if !mad.sat {
             return self.resize(scaled, I32, false);
         }
@@ -403,6 +508,8 @@ impl Emit<'_, '_> {
 struct Mad {
     /// Both factors are whole words.
     words: bool,
+    /// By NVIDIA's tools words and c are signed, so that all fits into 64 bits; the sum is not, and shifted so.
+    reading: Reading,
     /// The product is negated.
     negated: bool,
     neg_c: bool,

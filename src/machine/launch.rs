@@ -1,7 +1,7 @@
 //! The parts of a launch that both engines read.
 
-use super::Host;
 use super::memory::{AddressMap, Window};
+use super::{Clusters, Host};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -57,6 +57,8 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// `%ntid`
     pub block: [u32; 3],
+    /// How the grid is divided.
+    pub clusters: Clusters,
     /// The buffer of the kernel's parameters ([`Param::offset`](crate::ir::Param::offset)).
     pub params: &'a [u8],
     /// Bytes of dynamic shared memory.
@@ -104,7 +106,7 @@ impl Room {
     }
 }
 
-/// Memory that a worker needs to run CTAs, used again for each.
+/// Memory that a worker needs to run CTAs that are never left, used again for each.
 #[derive(Debug)]
 pub struct Scratch {
     /// The CTA's shared memory.
@@ -128,6 +130,9 @@ impl Scratch {
 #[derive(Debug)]
 pub struct Buffer {
     base: NonNull<u8>,
+    len: usize,
+    /// What was allocated; `base` lies in it.
+    allocated: NonNull<u8>,
     layout: Layout,
 }
 
@@ -141,22 +146,31 @@ impl Buffer {
     /// No bytes.
     pub const EMPTY: Buffer = Buffer {
         base: NonNull::<Aligned>::dangling().cast(),
+        len: 0,
+        allocated: NonNull::dangling(),
         layout: Layout::new::<()>(),
     };
 
     /// `len` zeroed bytes, or `None` if they cannot be had.
     pub fn try_zeroed(len: usize) -> Option<Self> {
-        let layout = Layout::from_size_align(len, ALIGN).ok()?;
         if len == 0 {
-            return Some(Buffer {
-                base: NonNull::dangling(),
-                layout,
-            });
+            return Some(Buffer::EMPTY);
         }
+        // Where no more alignment is asked for than all allocations have, pages are zero without being written, and there
+        // only once they are used: thousands of CTAs have local memory of which they use little.
+        let layout = Layout::from_size_align(len.checked_add(ALIGN)?, align_of::<u64>()).ok()?;
         // SAFETY: the layout has a size.
-        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let allocated = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let past = allocated.addr().get() % ALIGN;
+        // SAFETY: at most ALIGN bytes on, and there are so many more than `len`.
+        let base = unsafe { allocated.add((ALIGN - past) % ALIGN) };
         base.as_ptr().expose_provenance();
-        Some(Buffer { base, layout })
+        Some(Buffer {
+            base,
+            len,
+            allocated,
+            layout,
+        })
     }
 
     /// A copy of these bytes, or `None` if there is no memory for it.
@@ -174,7 +188,7 @@ impl Buffer {
 
     /// Bytes.
     pub fn len(&self) -> usize {
-        self.layout.size()
+        self.len
     }
 
     /// It as a window.
@@ -190,7 +204,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         if self.layout.size() != 0 {
             // SAFETY: allocated with this layout in `try_zeroed`.
-            unsafe { dealloc(self.base.as_ptr(), self.layout) }
+            unsafe { dealloc(self.allocated.as_ptr(), self.layout) }
         }
     }
 }

@@ -4,6 +4,7 @@
 //! generic address is the offset plus the window's base. The bases are fixed and no host address lies in them, so
 //! that generic addresses of windows are the same bits in every run and engine.
 
+use super::cluster::{Located, Neighbours};
 use super::{FaultKind, Nearest};
 use crate::ir::memory::Space;
 
@@ -17,7 +18,7 @@ pub mod window {
     /// their arena of global memory lies below.
     pub fn base(space: Space, address_bits: u32) -> Option<u64> {
         let number: u64 = match space {
-            Space::Shared => 1,
+            Space::Shared | Space::Cluster => 1,
             Space::Local => 2,
             Space::Const => 3,
             Space::Param => 4,
@@ -30,7 +31,8 @@ pub mod window {
         })
     }
 
-    /// The space in whose window a generic address lies; `Space::Global` if in none.
+    /// The space in whose window a generic address lies; `Space::Global` if in none. That of the CTA's own shared memory is part
+    /// of that of the cluster.
     pub fn space_of(address: u64, address_bits: u32) -> Space {
         let number = if address_bits == 32 {
             (address >> 28).wrapping_sub(10)
@@ -38,7 +40,7 @@ pub mod window {
             address >> 56
         };
         match number {
-            1 => Space::Shared,
+            1 => Space::Cluster,
             2 => Space::Local,
             3 => Space::Const,
             4 => Space::Param,
@@ -101,6 +103,26 @@ impl AddressMap {
         AddressMap { regions }
     }
 
+    /// All memory of the process, but for the first page.
+    pub fn of_host() -> Self {
+        AddressMap {
+            regions: vec![Region {
+                base: 4096,
+                len: (1 << 56) - 4096,
+                writable: true,
+                what: "host memory".to_string(),
+            }],
+        }
+    }
+
+    /// Whether a region has some of these addresses.
+    pub fn overlaps(&self, base: u64, bytes: u64) -> bool {
+        let end = base.saturating_add(bytes);
+        self.regions
+            .iter()
+            .any(|r| r.base < end && base < r.base + r.len)
+    }
+
     /// The regions, in order of address.
     #[cfg(test)]
     pub fn regions(&self) -> &[Region] {
@@ -160,6 +182,8 @@ pub struct View<'a> {
     pub address_bits: u32,
     /// The CTA's shared memory.
     pub shared: Window,
+    /// That of its cluster.
+    pub neighbours: Neighbours,
     /// The thread's local memory, as far as its frames reach.
     pub local: Window,
     /// The module's constants; only for reading.
@@ -195,11 +219,14 @@ impl View<'_> {
                     address - window::base(space, self.address_bits).unwrap_or(0),
                 )
             }
-            Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
-                (space, address)
-            }
+            Space::Global
+            | Space::Shared
+            | Space::Cluster
+            | Space::Local
+            | Space::Const
+            | Space::Param => (space, address),
         };
-        let (window, writable) = match space {
+        let (window, offset, writable) = match space {
             Space::Generic | Space::Global => {
                 let region = self.map.region(offset).ok_or(FaultKind::OutOfBounds)?;
                 let within = offset - region.base;
@@ -211,10 +238,18 @@ impl View<'_> {
                 }
                 return Ok(std::ptr::with_exposed_provenance_mut(offset as usize));
             }
-            Space::Shared => (self.shared, true),
-            Space::Local => (self.local, true),
-            Space::Const => (self.constant, false),
-            Space::Param => (self.param, false),
+            Space::Shared => {
+                let offset = offset.wrapping_sub(self.neighbours.start());
+                (self.shared, offset, true)
+            }
+            Space::Cluster => match self.neighbours.locate(self.shared, offset) {
+                Located::Own(offset) => (self.shared, offset, true),
+                Located::Other(_, window, offset) => (window, offset, true),
+                Located::Over(..) | Located::Nowhere(_) => return Err(FaultKind::OutOfBounds),
+            },
+            Space::Local => (self.local, offset, true),
+            Space::Const => (self.constant, offset, false),
+            Space::Param => (self.param, offset, false),
         };
         if offset > window.len || window.len - offset < bytes {
             return Err(FaultKind::OutOfBounds);
@@ -227,6 +262,16 @@ impl View<'_> {
 }
 
 impl View<'_> {
+    /// The shared memory of the CTA that an address of the cluster's lies in, and the address at which that begins.
+    pub fn shared_at(&self, address: u64) -> Option<(Window, u64)> {
+        let (window, offset) = match self.neighbours.locate(self.shared, address) {
+            Located::Own(offset) => (self.shared, offset),
+            Located::Other(_, window, offset) => (window, offset),
+            Located::Over(..) | Located::Nowhere(_) => return None,
+        };
+        Some((window, address.wrapping_sub(offset)))
+    }
+
     /// What lies at or nearest to a bad address, for messages.
     pub fn nearest(&self, space: Space, address: u64) -> Option<Nearest> {
         let (space, offset) = match space {
@@ -237,17 +282,21 @@ impl View<'_> {
                     address.wrapping_sub(window::base(space, self.address_bits).unwrap_or(0)),
                 )
             }
-            Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
-                (space, address)
-            }
+            Space::Global
+            | Space::Shared
+            | Space::Cluster
+            | Space::Local
+            | Space::Const
+            | Space::Param => (space, address),
         };
-        let window = |what: &str, window: Window| {
+        let at = |what: &str, window: Window, offset: u64| {
             Some(Nearest {
                 what: what.to_string(),
                 offset: offset as i64,
                 size: window.len,
             })
         };
+        let window = |what: &str, window: Window| at(what, window, offset);
         match space {
             Space::Generic | Space::Global => {
                 let region = self.map.nearest(offset)?;
@@ -257,7 +306,29 @@ impl View<'_> {
                     size: region.len,
                 })
             }
-            Space::Shared => window("shared memory", self.shared),
+            Space::Shared => {
+                let offset = offset.wrapping_sub(self.neighbours.start());
+                at("shared memory", self.shared, offset)
+            }
+            Space::Cluster => match self.neighbours.locate(self.shared, offset) {
+                Located::Own(offset) => at("shared memory", self.shared, offset),
+                Located::Other(rank, found, offset) => {
+                    let what = format!("shared memory of CTA {rank} of the cluster");
+                    at(&what, found, offset)
+                }
+                Located::Over(rank, offset) => {
+                    let what = format!("shared memory of CTA {rank} of the cluster, which is over");
+                    at(&what, self.shared, offset)
+                }
+                Located::Nowhere(_) if self.neighbours.ctas() == 1 => {
+                    window("shared memory", self.shared)
+                }
+                Located::Nowhere(rank) => {
+                    let ctas = self.neighbours.ctas();
+                    let what = format!("shared memory of CTA {rank} of a cluster of {ctas}");
+                    window(&what, self.shared)
+                }
+            },
             Space::Local => window("local memory", self.local),
             Space::Const => window("constants", self.constant),
             Space::Param => window("kernel parameters", self.param),

@@ -476,6 +476,7 @@ mod tests {
             map: &map,
             address_bits: 64,
             shared: Window::EMPTY,
+            neighbours: crate::machine::Neighbours::NONE,
             local: Window::EMPTY,
             constant: Window::EMPTY,
             param: Window::EMPTY,

@@ -3,7 +3,7 @@
 
 use super::Access;
 use super::memory;
-use crate::ir::IntTy;
+use crate::ir::RegClass;
 use crate::ir::sync::{AtomicOp, MbarrierOp};
 use crate::semantics::sync;
 use crate::semantics::sync::mbarrier::{self, Arrival, Undefined};
@@ -34,6 +34,7 @@ pub unsafe fn atomic(pointer: *mut u8, op: AtomicOp, bytes: u8, srcs: [u64; 4]) 
         | AtomicOp::Dec
         | AtomicOp::Min { .. }
         | AtomicOp::Max { .. }
+        | AtomicOp::Float(_)
         | AtomicOp::Exch => b,
     };
     // SAFETY: the caller vouches for it.
@@ -100,14 +101,14 @@ pub struct Transfer {
     pub read: u32,
     /// What addresses and bytes are a multiple of.
     pub align: u32,
-    /// How it reduces.
-    pub reduce: Option<(AtomicOp, IntTy)>,
+    /// How it reduces elements of which width.
+    pub reduce: Option<(AtomicOp, RegClass)>,
 }
 
 impl Transfer {
     /// The access to `bytes` bytes at one of its ends.
     pub fn access(&self, write: bool, bytes: u32) -> Access {
-        let element = self.reduce.map_or(1, |(_, ty)| ty.bits() / 8);
+        let element = self.reduce.map_or(1, |(_, class)| class.bits() / 8);
         Access {
             write,
             bytes,
@@ -126,7 +127,7 @@ impl Transfer {
     /// # Safety
     /// [`Transfer::access`] of all bytes at both ends has been judged to be right.
     pub unsafe fn run(&self, to: *mut u8, from: *mut u8) {
-        let element = self.reduce.map(|(_, ty)| (ty.bits() / 8) as u8);
+        let element = self.reduce.map(|(_, class)| (class.bits() / 8) as u8);
         let mut at = 0;
         while at < self.bytes {
             let end = if at < self.read {
@@ -156,6 +157,29 @@ impl Transfer {
     }
 }
 
+/// Which bytes of a copy are copied.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// How many are left out at the left, and at the right.
+    pub skip: [u64; 2],
+    /// Byte i of every 16 is copied where bit i is 1.
+    pub mask: u64,
+}
+
+impl Part {
+    /// Those that are copied of so many.
+    pub fn of(self, bytes: u32) -> impl Iterator<Item = u64> {
+        let [left, right] = self.skip;
+        let end = u64::from(bytes).saturating_sub(right);
+        (left..end).filter(move |at| self.mask >> (at % 16) & 1 == 1)
+    }
+}
+
+/// The ranks of the CTAs that a mask of `.multicast::cluster` names.
+pub fn ranks(mask: u64) -> impl Iterator<Item = u32> {
+    (0..16).filter(move |rank| mask >> rank & 1 != 0)
+}
+
 /// The largest piece that is aligned and not longer than what is left.
 fn piece(align: u32, left: u32) -> u8 {
     [8u8, 4, 2]
@@ -167,4 +191,19 @@ fn piece(align: u32, left: u32) -> u8 {
 /// What to say of something that the ISA leaves undefined.
 pub fn undefined(what: Undefined) -> String {
     format!("{what}, which PTX leaves undefined")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::piece;
+
+    #[test]
+    fn pieces_are_as_large_as_alignment_and_length_allow() {
+        let sizes = |align| [16, 8, 7, 4, 3, 2, 1].map(|left| piece(align, left));
+        assert_eq!(sizes(16), [8, 8, 4, 4, 2, 2, 1]);
+        assert_eq!(sizes(8), [8, 8, 4, 4, 2, 2, 1]);
+        assert_eq!(sizes(4), [4, 4, 4, 4, 2, 2, 1]);
+        assert_eq!(sizes(2), [2, 2, 2, 2, 2, 2, 1]);
+        assert_eq!(sizes(1), [1; 7]);
+    }
 }

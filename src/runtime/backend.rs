@@ -11,8 +11,8 @@ use crate::jit::ReadError;
 use crate::jit::{
     self, Absent, Code, CompileError, DumpError, Given, Misuse, Prepared, Settings, Stage,
 };
-use crate::machine::schedule::{Progress, Shuffle};
-use crate::machine::{Fault, Launch, Room, Scratch};
+use crate::machine::schedule::{Progress, Schedule, Shuffle, Standing};
+use crate::machine::{Fault, Launch, Room, Scratch, Seat};
 use std::sync::Arc;
 
 /// Compiles a module.
@@ -150,7 +150,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Whether CTAs may have to be left before they are over: [`Runner::begin_block`].
+    /// Whether threads may have to be left before they are over: [`Runner::begin_block`].
     pub(super) fn suspends(&self) -> bool {
         match self {
             Runner::Interpreter(interpreter, kernel, _) => interpreter.suspends(*kernel),
@@ -166,18 +166,21 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// A CTA that may be left, with memory of its own out of `room`; `None` if there is not enough.
+    /// A CTA that may be left, with memory of its own out of `room`, its shared memory apart; `None` if there is not enough.
     pub(super) fn begin_block<'r>(
         &'r self,
         room: &'r Room,
+        seat: Seat<'r>,
         block: [u32; 3],
         shuffle: Option<Shuffle>,
     ) -> Option<Resident<'r>> {
         match self {
             Runner::Interpreter(interpreter, kernel, launch) => interpreter
-                .begin_block(*kernel, launch, room, block, shuffle)
+                .begin_block(*kernel, launch, room, seat, block, shuffle)
                 .map(Resident::Interpreter),
-            Runner::Native(prepared) => prepared.begin(room, block, shuffle).map(Resident::Native),
+            Runner::Native(prepared) => prepared
+                .begin(room, seat, block, shuffle)
+                .map(Resident::Native),
         }
     }
 
@@ -217,6 +220,38 @@ impl<'a> Resident<'a> {
         match self {
             Resident::Interpreter(cta) => cta.run(trace),
             Resident::Native(cta) => cta.run(),
+        }
+    }
+
+    /// Where its threads wait, none of which can go on.
+    pub(super) fn standing(&mut self) -> Result<Standing, Fault> {
+        match self {
+            Resident::Interpreter(cta) => Ok(cta.standing()),
+            Resident::Native(cta) => cta.standing(),
+        }
+    }
+
+    /// How far its threads have come.
+    pub(super) fn schedule(&mut self) -> &mut Schedule {
+        match self {
+            Resident::Interpreter(cta) => cta.schedule(),
+            Resident::Native(cta) => cta.schedule(),
+        }
+    }
+
+    /// `%ctaid`
+    pub(super) fn block(&self) -> [u32; 3] {
+        match self {
+            Resident::Interpreter(cta) => cta.block(),
+            Resident::Native(cta) => cta.block(),
+        }
+    }
+
+    /// Lets it know which CTAs of its cluster are over, ranks as bits.
+    pub(super) fn others_are_over(&mut self, over: u32) {
+        match self {
+            Resident::Interpreter(cta) => cta.others_are_over(over),
+            Resident::Native(cta) => cta.others_are_over(over),
         }
     }
 

@@ -63,7 +63,7 @@ impl<T> Buffer<T> {
         self.len == 0
     }
 
-    /// The address of its first element, as kernels know it: a multiple of 256. Having it does not keep the memory
+    /// The address of its first element, as kernels know it: a multiple of 256, but for registered memory. Having it does not keep the memory
     /// alive; a kernel that uses it later ends in a fault.
     pub fn address(&self) -> Address {
         Address(self.allocation.memory().address())

@@ -11,7 +11,7 @@ use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::ir::FuncId;
 use crate::jit::Simple;
-use crate::machine::{self, AddressMap, Host, Limits, Output, Scratch, Stop};
+use crate::machine::{self, AddressMap, Clusters, Host, Limits, Output, Scratch, Stop};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -171,6 +171,7 @@ fn enter(
     let launch = machine::Launch {
         grid: [1; 3],
         block: [1; 3],
+        clusters: Clusters::ALONE,
         params: &[],
         dynamic_shared: 0,
         map: snapshot.as_ref().map_or(&nothing, |s| &s.map),

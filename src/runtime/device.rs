@@ -1,5 +1,6 @@
 //! Devices: memory that kernels reach by global addresses.
 
+use super::args::Address;
 use super::buffer::Buffer;
 use super::copy;
 use super::low_memory::LowMemory;
@@ -23,6 +24,7 @@ pub struct DeviceConfig {
     memory_limit: u64,
     address_bits: u32,
     heap: u64,
+    host_memory: bool,
 }
 
 impl Default for DeviceConfig {
@@ -32,6 +34,7 @@ impl Default for DeviceConfig {
             memory_limit: 8 << 30,
             address_bits: 64,
             heap: 8 << 20,
+            host_memory: false,
         }
     }
 }
@@ -57,6 +60,19 @@ impl DeviceConfig {
     #[must_use]
     pub fn heap(mut self, bytes: u64) -> Self {
         self.heap = bytes;
+        self
+    }
+
+    /// Lets kernels reach all memory of the process by its host addresses, as if each byte were part of a buffer: arguments
+    /// are then pointers to whatever the caller has. The first 4096 bytes alone are no memory, so that a null pointer
+    /// is still a fault.
+    ///
+    /// # Safety
+    /// No kernel that runs on the device, and no [`Device::read`] or [`Device::write`], may access memory that is not there,
+    /// write what may not be written, or race with Rust code that borrows the memory.
+    #[must_use]
+    pub unsafe fn host_memory(mut self) -> Self {
+        self.host_memory = true;
         self
     }
 }
@@ -178,9 +194,124 @@ impl Device {
         Ok(buffer)
     }
 
+    /// Lets kernels reach `len` elements of host memory at `memory` as a buffer, without a copy, until the last handle is
+    /// dropped and the launches that began before have ended. It does not count for [`DeviceConfig::memory_limit`].
+    ///
+    /// ```
+    /// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+    /// let mut words = vec![1u32, 2, 3];
+    /// // SAFETY: `words` outlives the buffer and is not used meanwhile.
+    /// let buffer = unsafe { device.register(words.as_mut_ptr(), words.len()) }?;
+    /// buffer.write_at(2, &[4])?;
+    /// drop(buffer);
+    /// assert_eq!(words, [1, 2, 4]);
+    /// # Ok::<(), ptxlift::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// The memory must stay where it is, and may not be borrowed by Rust code, as long as kernels may reach it.
+    ///
+    /// # Errors
+    /// [`Usage::Registration`] for a null or misaligned pointer, for memory that the device has already in part, and for
+    /// what lies beyond the addresses of the device.
+    pub unsafe fn register<T: Pod>(&self, memory: *mut T, len: usize) -> Result<Buffer<T>, Error> {
+        const { assert!(size_of::<T>() > 0, "elements without size") };
+        let base = memory.expose_provenance() as u64;
+        let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
+        let refused = |problem: &str| {
+            Error::from(Usage::Registration {
+                address: base,
+                bytes,
+                problem: problem.to_string(),
+            })
+        };
+        if memory.is_null() || !memory.is_aligned() {
+            return Err(refused("the pointer is null or misaligned"));
+        }
+        let end = base.checked_add(bytes);
+        let most = match self.shared.config.address_bits {
+            32 => 0xB000_0000,
+            _ => machine::window::base(crate::ir::memory::Space::Shared, 64).unwrap_or(u64::MAX),
+        };
+        if end.is_none_or(|end| end > most) {
+            return Err(refused("the device has no such addresses"));
+        }
+        if self.snapshot().map.overlaps(base, bytes) {
+            return Err(refused("the device has some of it already"));
+        }
+        let memory = Memory {
+            host: Host::Foreign(Foreign(memory.cast())),
+            bytes,
+            _account: Account {
+                device: Arc::clone(&self.shared),
+                occupied: 0,
+            },
+        };
+        let region = Region {
+            base,
+            len: bytes,
+            writable: true,
+            what: "registered memory".to_string(),
+        };
+        Ok(Buffer::new(self.add(memory, vec![region]), len))
+    }
+
+    /// Reads memory of the device at an address as kernels know it: of a buffer, a variable, or a part of one.
+    ///
+    /// ```
+    /// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+    /// let words = device.alloc_from(&[1u32, 2, 3])?;
+    /// let mut second = [0u8; 4];
+    /// device.read(words.address() + 4, &mut second)?;
+    /// assert_eq!(second, 2u32.to_le_bytes());
+    /// assert!(device.read(words.address() + 9, &mut second).is_err());
+    /// # Ok::<(), ptxlift::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Usage::NoMemory`] where not all of it is there.
+    pub fn read(&self, address: Address, to: &mut [u8]) -> Result<(), Error> {
+        let (_kept, from) = self.reach(address, to.len())?;
+        // SAFETY: the snapshot has the range, and keeps it alive; device memory is never borrowed.
+        unsafe { copy::read(from, to) };
+        Ok(())
+    }
+
+    /// Writes memory of the device at an address as kernels know it, also what kernels may only read.
+    ///
+    /// # Errors
+    /// [`Usage::NoMemory`] where not all of it is there.
+    pub fn write(&self, address: Address, from: &[u8]) -> Result<(), Error> {
+        let (_kept, to) = self.reach(address, from.len())?;
+        // SAFETY: as in `read`.
+        unsafe { copy::write(to, from) };
+        Ok(())
+    }
+
+    /// Where so many bytes lie, and what keeps them there.
+    fn reach(&self, address: Address, bytes: usize) -> Result<(Arc<Snapshot>, *mut u8), Error> {
+        let snapshot = self.snapshot();
+        let region = snapshot.map.region(address.0);
+        let fits = region.is_some_and(|r| r.len - (address.0 - r.base) >= bytes as u64);
+        if !fits && bytes > 0 {
+            return Err(Usage::NoMemory {
+                address: address.0,
+                bytes: bytes as u64,
+            }
+            .into());
+        }
+        let pointer = std::ptr::with_exposed_provenance_mut(address.0 as usize);
+        Ok((snapshot, pointer))
+    }
+
     /// Bytes that buffers and module variables occupy.
     pub fn memory_used(&self) -> u64 {
         self.shared.used.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that they may occupy: [`DeviceConfig::memory_limit`].
+    pub fn memory_limit(&self) -> u64 {
+        self.shared.config.memory_limit
     }
 
     /// Its configuration.
@@ -252,9 +383,14 @@ impl Device {
         if let Some(snapshot) = &table.snapshot {
             return Arc::clone(snapshot);
         }
-        let regions = table.live.values().flat_map(|l| l.regions.iter().cloned());
+        let map = if self.shared.config.host_memory {
+            AddressMap::of_host()
+        } else {
+            let regions = table.live.values().flat_map(|l| l.regions.iter().cloned());
+            AddressMap::new(regions.collect())
+        };
         let snapshot = Arc::new(Snapshot {
-            map: AddressMap::new(regions.collect()),
+            map,
             _memory: table.live.values().map(|l| Arc::clone(&l.memory)).collect(),
         });
         table.snapshot = Some(Arc::clone(&snapshot));
@@ -282,7 +418,17 @@ pub(super) struct Memory {
 enum Host {
     Anywhere(machine::Buffer),
     Low(LowMemory),
+    Foreign(Foreign),
 }
+
+/// Memory that belongs to somebody else.
+#[derive(Debug)]
+struct Foreign(*mut u8);
+
+// SAFETY: an address; whoever registered it vouches for the memory.
+unsafe impl Send for Foreign {}
+// SAFETY: as above.
+unsafe impl Sync for Foreign {}
 
 impl Host {
     fn zeroed(bytes: usize, address_bits: u32) -> Option<Host> {
@@ -297,6 +443,7 @@ impl Host {
         match self {
             Host::Anywhere(buffer) => buffer.as_ptr(),
             Host::Low(memory) => memory.as_ptr(),
+            Host::Foreign(memory) => memory.0,
         }
     }
 }
@@ -482,6 +629,31 @@ mod tests {
         assert_eq!(after[13..], bytes[13..]);
         assert!(buffer.write_at(91, &[0; 10]).is_err());
         assert!(buffer.read_at(usize::MAX, &mut [0]).is_err());
+    }
+
+    #[test]
+    fn registered_memory_is_reached_and_given_back() {
+        let device = device();
+        let mut words = [1u32, 2, 3, 4, 5];
+        let start = words.as_mut_ptr();
+        // SAFETY: here and below the memory outlives the buffers, and nobody uses it meanwhile.
+        let register =
+            |offset: usize, len| unsafe { device.register(start.wrapping_add(offset), len) };
+        let buffer = register(1, 3).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [2, 3, 4]);
+        for (offset, len) in [(0, 2), (1, 1), (2, 1), (3, 2), (0, 5)] {
+            let error = register(offset, len).unwrap_err();
+            assert!(error.to_string().contains("already"), "{error}");
+        }
+        let neighbours = (register(0, 1).unwrap(), register(4, 1).unwrap());
+        drop((buffer, neighbours));
+        assert_eq!(device.snapshot().map.regions(), []);
+        // SAFETY: nothing is accessed.
+        let null = unsafe { device.register(std::ptr::null_mut::<u32>(), 1) };
+        assert!(null.is_err());
+        // SAFETY: nothing is accessed.
+        let endless = unsafe { device.register(start, usize::MAX) };
+        assert!(endless.is_err());
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub enum EngineKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineConfig {
     pub(crate) kind: EngineKind,
+    pub(crate) tiered: bool,
     pub(crate) opt_level: OptLevel,
     pub(crate) verify: bool,
     pub(crate) checked: bool,
@@ -53,6 +54,7 @@ impl Default for EngineConfig {
     fn default() -> Self {
         EngineConfig {
             kind: EngineKind::default(),
+            tiered: false,
             opt_level: OptLevel::default(),
             verify: cfg!(debug_assertions),
             checked: true,
@@ -71,6 +73,15 @@ impl EngineConfig {
     #[must_use]
     pub fn kind(mut self, kind: EngineKind) -> Self {
         self.kind = kind;
+        self
+    }
+
+    /// Whether native code is made only when it pays: launches of few threads of a short kernel are then run by the
+    /// interpreter, until together they would have cost more than compiling. Both give the same bits;
+    /// [`Report::engine`](super::Report::engine) says who did it. It is for programs that launch many modules once.
+    #[must_use]
+    pub fn tiered(mut self, tiered: bool) -> Self {
+        self.tiered = tiered;
         self
     }
 
@@ -96,6 +107,17 @@ impl EngineConfig {
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));
         self
+    }
+
+    /// How many threads of a kernel native code takes together, their values side by side in vectors: 4, 8 or 16, or 1, as by default, for
+    /// one thread after another; other numbers are told when a module is compiled. Results are the same, bit for bit. Kernels
+    /// that call functions, or have local memory, are executed thread by thread whatever it says.
+    ///
+    /// Of several threads of a block that would fault, another one may be reported: those that go together do each instruction
+    /// before any does the next.
+    #[must_use]
+    pub fn width(self, threads: u32) -> Self {
+        self.setting(crate::jit::WIDTH, threads.to_string())
     }
 
     /// Leaves out the checks that confine native code to live device memory.
@@ -137,7 +159,8 @@ impl EngineConfig {
         self
     }
 
-    /// Bytes of `.local` memory that each thread has for all its frames together; no more than 64 MiB.
+    /// Bytes of `.local` memory that each thread has for all its frames together, with what `alloca` gives; no more than
+    /// 64 MiB. 512 KiB by default, as on GPUs.
     #[must_use]
     pub fn local_bytes(mut self, bytes: u32) -> Self {
         self.local_bytes = bytes.min(LOCAL_BYTES);
@@ -184,6 +207,11 @@ impl Engine {
     /// The interpreter, otherwise as by default.
     pub fn interpreter() -> Self {
         Engine::new(EngineConfig::default().kind(EngineKind::Interpreter))
+    }
+
+    /// Threads that share the blocks of a launch, the calling one included.
+    pub fn threads(&self) -> usize {
+        self.shared.pool.threads()
     }
 
     /// Its configuration.

@@ -120,6 +120,7 @@ impl Facts {
             Kind::Pure(_)
             | Kind::AddressOf(_)
             | Kind::Special { .. }
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }
@@ -128,7 +129,7 @@ impl Facts {
     fn access(&mut self, space: Space) {
         self.global_memory |= match space {
             Space::Generic | Space::Global => true,
-            Space::Shared | Space::Local | Space::Const | Space::Param => false,
+            Space::Shared | Space::Cluster | Space::Local | Space::Const | Space::Param => false,
         };
     }
 }
@@ -155,7 +156,7 @@ mod tests {
 .target sm_70
 .address_size 64
 .func leaf(.reg .u32 a) { .reg .u32 b; add.u32 b, a, 1; ret; }
-.func waits() { .reg .f32 f; add.f32 f, f, f; ret; }
+.func waits() { .reg .f32 f; .reg .s32 i; .reg .u64 t; tex.1d.v4.f32.s32 {f, f, f, f}, [t, {i}]; ret; }
 .global .u64 table[2] = {leaf, waits};
 
 .func straight(.reg .u32 a)
@@ -219,7 +220,7 @@ again: .callprototype _ ();
             let [missing] = &unsupported.missing[..] else {
                 panic!("{unsupported}")
             };
-            assert!(missing.what.starts_with("add"), "{missing}");
+            assert!(missing.what.starts_with("tex"), "{missing}");
             assert_eq!(missing.at.as_ref().unwrap().1.line, 6);
         }
     }

@@ -12,7 +12,7 @@ use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::interp::{NoTrace, Trace};
 use crate::ir::{self, FuncId};
-use crate::machine::{self, Fault, FaultKind, Host, Limits, Room, Stop};
+use crate::machine::{self, Clusters, Fault, FaultKind, Host, Limits, Room, Stop};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -32,14 +32,17 @@ pub(super) struct Job {
     kind: EngineKind,
     grid: [u32; 3],
     block: [u32; 3],
+    /// How the grid is divided.
+    pub(super) clusters: Clusters,
     params: SmallVec<[u8; 64]>,
     dynamic_shared: u32,
     memory: Arc<Snapshot>,
     pub(super) stop: Arc<Stop>,
-    /// CTAs of the grid, and the first that nobody has taken.
-    pub(super) blocks: u64,
+    /// CTAs of the grid.
+    blocks: u64,
+    /// The first cluster that nobody has taken.
     pub(super) next: AtomicU64,
-    /// The lowest CTA that went wrong; those above it need not run.
+    /// The lowest cluster that went wrong; those above it need not run.
     pub(super) end: AtomicU64,
     steps: AtomicU64,
     /// Workers that ran a CTA, and how many the busiest ran.
@@ -109,24 +112,26 @@ impl Job {
         kernel: FuncId,
         kind: EngineKind,
         launch: &Launch,
+        (grid, clusters): ([u32; 3], Clusters),
         params: SmallVec<[u8; 64]>,
         host: Host,
     ) -> Self {
-        let grid = launch.grid.to_array();
-        let blocks = grid.iter().map(|&n| u64::from(n)).product();
+        let blocks: u64 = grid.iter().map(|&n| u64::from(n)).product();
+        let units = blocks / u64::from(clusters.ctas());
         Job {
             instance: instance.clone(),
             kernel,
             kind,
             grid,
             block: launch.block.to_array(),
+            clusters,
             params,
             dynamic_shared: launch.shared,
             memory: instance.device().snapshot(),
             stop: Arc::new(Stop::new()),
             blocks,
             next: AtomicU64::new(0),
-            end: AtomicU64::new(blocks),
+            end: AtomicU64::new(units),
             steps: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
             most: AtomicU64::new(0),
@@ -155,9 +160,9 @@ impl Job {
             .fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
         let small = !facts.unbounded && threads.saturating_mul(facts.instructions) < SMALL;
         let job_is_shuffled = self.seed.is_some();
-        let workers = match usize::try_from(self.blocks) {
+        let workers = match usize::try_from(self.units()) {
             _ if small || T::ENABLED || job_is_shuffled => 1,
-            Ok(blocks) => pool.threads().min(blocks),
+            Ok(units) => pool.threads().min(units),
             Err(_) => pool.threads(),
         };
         let job = Arc::new(self);
@@ -226,6 +231,7 @@ impl Job {
         let launch = machine::Launch {
             grid: self.grid,
             block: self.block,
+            clusters: self.clusters,
             params: &self.params,
             dynamic_shared: self.dynamic_shared,
             map: &self.memory.map,
@@ -241,18 +247,18 @@ impl Job {
         };
         let runner = Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
         let shuffled = self.seed.is_some() && runner.can_shuffle();
-        if runner.suspends() || shuffled {
+        let accompanied = self.clusters.ctas() > 1;
+        if runner.suspends() || shuffled || accompanied {
             return self.run_residents(&runner, trace);
         }
-        let function = &program.ir().functions[self.kernel.index()];
-        let shared = function.shared_window(self.dynamic_shared) as usize;
+        let shared = self.shared_bytes() as usize;
         with_scratch(shared, config.local_bytes as usize, |scratch| {
             self.take_blocks(|block| runner.run_block(scratch, block, trace))
         })
         .map_err(|e| (0, e))?
     }
 
-    /// Takes CTAs in order of their index and runs them, as long as there are some below the first that went wrong.
+    /// Takes CTAs, which are alone in their clusters, in order of their index and runs them, as long as there are some below the first that went wrong.
     fn take_blocks(
         &self,
         mut run: impl FnMut([u32; 3]) -> Result<u64, Fault>,
@@ -267,7 +273,7 @@ impl Job {
                     if index >= self.end.load(Ordering::Relaxed) {
                         return Ok(());
                     }
-                    let block = self.block_at(index);
+                    let block = self.block_at(index, 0);
                     let done = if self.stop.is_raised() {
                         Err(stopped(self.instance.ir(), self.kernel, block))
                     } else {
@@ -309,16 +315,29 @@ impl Job {
     /// CTAs that a worker takes at once: few enough that all are busy to the end.
     fn chunk(&self) -> u64 {
         let workers = self.instance.program().engine().pool().threads();
-        (self.blocks / (workers as u64 * 16)).clamp(1, 64)
+        (self.units() / (workers as u64 * 16)).clamp(1, 64)
     }
 
-    pub(super) fn block_at(&self, index: u64) -> [u32; 3] {
+    /// Clusters of the grid.
+    pub(super) fn units(&self) -> u64 {
+        self.blocks / u64::from(self.clusters.ctas())
+    }
+
+    /// Bytes of shared memory of a CTA.
+    pub(super) fn shared_bytes(&self) -> u64 {
+        let function = &self.instance.ir().functions[self.kernel.index()];
+        function.shared_window(self.dynamic_shared)
+    }
+
+    /// The CTA of a rank in the cluster of an index.
+    pub(super) fn block_at(&self, index: u64, rank: u32) -> [u32; 3] {
         let index = match self.seed {
             None => index,
-            Some(seed) => shuffled(index, self.blocks, seed),
+            Some(seed) => shuffled(index, self.units(), seed),
         };
-        let [x, y, _] = self.grid.map(u64::from);
-        [index % x, index / x % y, index / x / y].map(|n| n as u32)
+        let [x, y, _] = self.clusters.divide(self.grid).map(u64::from);
+        let id = [index % x, index / x % y, index / x / y].map(|n| n as u32);
+        self.clusters.cta(id, rank)
     }
 }
 
@@ -359,7 +378,13 @@ pub(super) fn explain(
                 (_, Some(limit)) => format!("not done after {limit:?}"),
                 (_, None) => "stopped".to_string(),
             };
-            fault.detail(why).into()
+            // Behind the first line stands who waits.
+            let waiting = fault.detail.as_deref().and_then(|d| d.split_once('\n'));
+            let detail = match waiting {
+                Some((_, waiting)) => format!("{why}\n{waiting}"),
+                None => why,
+            };
+            fault.detail(detail).into()
         }
         other => other,
     }
@@ -373,5 +398,27 @@ fn with_stack<T>(calls: bool, f: impl FnOnce() -> T) -> T {
         machine::with_stack(STACK / 2, STACK, f).unwrap_or_else(|f| f())
     } else {
         f()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shuffled;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_block_has_one_place_in_the_order_of_a_seed() {
+        for count in (1..60).chain([1 << 20 | 1]) {
+            let some = count.min(200);
+            for seed in [0, 1, 2, 7, 30, u64::MAX] {
+                let places: BTreeSet<u64> = (0..some).map(|i| shuffled(i, count, seed)).collect();
+                assert_eq!(places.len() as u64, some, "{count} {seed}");
+                assert!(places.iter().all(|&place| place < count));
+            }
+        }
+        let orders: BTreeSet<Vec<u64>> = (0..20)
+            .map(|seed| (0..50).map(|index| shuffled(index, 50, seed)).collect())
+            .collect();
+        assert!(orders.len() > 15);
     }
 }

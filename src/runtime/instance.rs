@@ -1,6 +1,7 @@
 //! Instances: a program with memory for its module's variables.
 
 use super::device::{Allocation, Device, Memory};
+use super::engine::EngineKind;
 use super::function::{AnyFunction, Function};
 use super::kernel::Kernel;
 use super::program::Program;
@@ -77,7 +78,9 @@ impl Instance {
             let (memory, start) = match variable.space {
                 Space::Global => (&globals, skipped),
                 Space::Const => (&constants, 0),
-                Space::Shared | Space::Generic | Space::Local | Space::Param => continue,
+                Space::Shared | Space::Cluster | Space::Generic | Space::Local | Space::Param => {
+                    continue;
+                }
             };
             initialise(module, variable, memory, start + variable.offset, base)?;
         }
@@ -224,7 +227,12 @@ impl Instance {
         let variable = &self.ir().variables[variable.index()];
         match variable.space {
             Space::Const => (&self.shared.constants, variable.offset),
-            Space::Global | Space::Shared | Space::Generic | Space::Local | Space::Param => (
+            Space::Global
+            | Space::Shared
+            | Space::Cluster
+            | Space::Generic
+            | Space::Local
+            | Space::Param => (
                 self.shared.globals.memory(),
                 self.shared.skipped + variable.offset,
             ),
@@ -234,7 +242,14 @@ impl Instance {
     fn find(&self, name: &str, kind: FunctionKind) -> Result<FuncId, Error> {
         let program = self.program();
         let id = find(self.ir(), name, Some(kind))?;
-        program.require(id, program.engine().config().kind)?;
+        let config = program.engine().config();
+        // Under tiers nothing is compiled before it pays.
+        let kind = if config.tiered {
+            EngineKind::Interpreter
+        } else {
+            config.kind
+        };
+        program.require(id, kind)?;
         Ok(id)
     }
 }

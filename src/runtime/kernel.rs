@@ -9,7 +9,7 @@ use super::output::Output;
 use crate::error::{Error, Usage};
 use crate::interp::{NoTrace, Trace};
 use crate::ir::{self, FuncId};
-use crate::machine::{self, Host};
+use crate::machine::{self, Clusters, Host};
 
 /// Most static and dynamic shared memory of a block: what an H100 has.
 const SHARED_LIMIT: u64 = 227 * 1024;
@@ -18,6 +18,8 @@ const SHARED_LIMIT: u64 = 227 * 1024;
 const GRID_LIMIT: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 const BLOCK_LIMIT: [u32; 3] = [1024, 1024, 64];
 const THREAD_LIMIT: u64 = 1024;
+/// Most blocks of a cluster: 8 on every GPU that has clusters, 16 where a kernel asks for it.
+const CLUSTER_LIMIT: u64 = 16;
 
 /// A kernel of an [`Instance`], which it keeps alive. Cloning it is cheap; several threads may launch it at once.
 ///
@@ -67,6 +69,12 @@ impl Kernel {
         self.ir().params.iter().map(Parameter::new).collect()
     }
 
+    /// Whether its threads may have to be left before their end.
+    #[cfg(feature = "cli")]
+    pub(crate) fn suspends(&self) -> bool {
+        self.instance.program().interpreter().suspends(self.id)
+    }
+
     /// Whether what it leaves may depend on the order in which several workers run its blocks, which is not fixed.
     #[cfg(feature = "cli")]
     pub(crate) fn depends_on_workers(&self) -> bool {
@@ -85,7 +93,7 @@ impl Kernel {
     /// alive until the end. What kernels leave in memory does not depend on the number of threads, unless they race.
     ///
     /// # Errors
-    /// [`Error::Usage`] for arguments that do not fit, or a grid or block that is out of range (PTX ISA, "Performance-Tuning
+    /// [`Error::Usage`] for arguments that do not fit, or a grid, block or cluster that is out of range (PTX ISA, "Performance-Tuning
     /// Directives", and the limits of CUDA). [`Error::Fault`] for what a thread did wrong: of several, that of the
     /// block that comes first; memory is then what it happens to be.
     pub fn launch(&self, launch: Launch, args: impl AsRef<[Arg]>) -> Result<Report, Error> {
@@ -111,9 +119,12 @@ impl Kernel {
     }
 
     fn run(&self, launch: Launch, args: &[Arg], trace: &mut impl Trace) -> Result<Report, Error> {
-        self.check_dimensions(&launch)?;
+        let grid = self.check_dimensions(&launch)?;
         let program = self.instance.program();
-        let kind = launch.engine.unwrap_or(program.engine().config().kind);
+        let threads = count(launch.grid).saturating_mul(count(launch.block));
+        let kind = launch
+            .engine
+            .unwrap_or_else(|| program.tier(self.id, threads));
         program.require(self.id, kind)?;
         let kind = program.runs(self.id, kind);
         let device = self.instance.device();
@@ -125,17 +136,29 @@ impl Kernel {
                 .map_or(machine::Output::Standard, Output::keep),
             heap: self.instance.heap(self.id)?,
         };
-        Job::new(&self.instance, self.id, kind, &launch, params, host).run(&launch, trace)
+        Job::new(&self.instance, self.id, kind, &launch, grid, params, host).run(&launch, trace)
     }
 
-    fn check_dimensions(&self, launch: &Launch) -> Result<(), Error> {
-        let wrong = |problem: String| {
-            Err(Error::from(Usage::Dimensions {
-                kernel: self.name().to_string(),
-                problem,
-            }))
-        };
+    /// What is wrong with the extents of a launch.
+    fn wrong<T>(&self, problem: String) -> Result<T, Error> {
+        Err(Error::from(Usage::Dimensions {
+            kernel: self.name().to_string(),
+            problem,
+        }))
+    }
+
+    /// The extent of the grid in blocks, and how it is divided.
+    fn check_dimensions(&self, launch: &Launch) -> Result<([u32; 3], Clusters), Error> {
+        let wrong = |problem: String| self.wrong(problem);
+        let clusters = self.clusters(launch.cluster)?;
         let Launch { grid, block, .. } = launch;
+        let mut blocks = grid.to_array();
+        if self.ir().clusters.whole {
+            for (blocks, shape) in blocks.iter_mut().zip(clusters.shape) {
+                *blocks = blocks.saturating_mul(shape);
+            }
+        }
+        let grid = &Dim::from(blocks);
         for (what, dim, limit) in [("grid", grid, GRID_LIMIT), ("block", block, BLOCK_LIMIT)] {
             let in_range = dim
                 .to_array()
@@ -148,6 +171,12 @@ impl Kernel {
                     "a {what} of {dim} is out of range: each from 1 to {limit}"
                 ));
             }
+        }
+        if clusters.place(blocks) != [0; 3] {
+            let shape = Dim::from(clusters.shape);
+            return wrong(format!(
+                "a grid of {grid} cannot be divided into clusters of {shape}"
+            ));
         }
         let threads = count(*block);
         if threads > THREAD_LIMIT {
@@ -183,7 +212,47 @@ impl Kernel {
             }
             .into());
         }
-        Ok(())
+        Ok((blocks, clusters))
+    }
+
+    /// How the kernel and a launch of it divide the grid.
+    fn clusters(&self, given: Option<Dim>) -> Result<Clusters, Error> {
+        let limits = self.ir().clusters;
+        let required = limits.required.filter(|shape| !shape.contains(&0));
+        if let (Some(required), Some(given)) = (required, given)
+            && required != given.to_array()
+        {
+            let required = Dim::from(required);
+            return self.wrong(format!(
+                "`.reqnctapercluster` wants a cluster of {required}, not {given}"
+            ));
+        }
+        let Some(shape) = given.or(required.map(Dim::from)) else {
+            if limits.explicit {
+                return self.wrong(
+                    "`.explicitcluster` wants the launch to say how many blocks a cluster has"
+                        .to_string(),
+                );
+            }
+            return Ok(Clusters::ALONE);
+        };
+        let blocks = count(shape);
+        if blocks == 0 || blocks > CLUSTER_LIMIT {
+            return self.wrong(format!(
+                "a cluster of {shape} has {blocks} blocks: from 1 to {CLUSTER_LIMIT}"
+            ));
+        }
+        if let Some(most) = limits.most
+            && blocks > most.into()
+        {
+            return self.wrong(format!(
+                "`.maxclusterrank` allows {most} blocks in a cluster, not {blocks}"
+            ));
+        }
+        Ok(Clusters {
+            shape: shape.to_array(),
+            explicit: true,
+        })
     }
 }
 

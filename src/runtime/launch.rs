@@ -69,6 +69,7 @@ impl fmt::Display for Dim {
 pub struct Launch {
     pub(super) grid: Dim,
     pub(super) block: Dim,
+    pub(super) cluster: Option<Dim>,
     pub(super) shared: u32,
     pub(super) engine: Option<EngineKind>,
     pub(super) time_limit: Option<Option<Duration>>,
@@ -78,11 +79,12 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// So many blocks, of one thread each until [`Launch::block`] says otherwise.
+    /// So many blocks (clusters of blocks, for a kernel with `.blocksareclusters`), of one thread each until [`Launch::block`] says otherwise.
     pub fn grid(blocks: impl Into<Dim>) -> Self {
         Launch {
             grid: blocks.into(),
             block: Dim::from(1),
+            cluster: None,
             shared: 0,
             engine: None,
             time_limit: None,
@@ -96,6 +98,15 @@ impl Launch {
     #[must_use]
     pub fn block(mut self, threads: impl Into<Dim>) -> Self {
         self.block = threads.into();
+        self
+    }
+
+    /// So many blocks in each cluster, 16 at most: neighbours in the grid, which is a multiple of it in each direction. They run
+    /// together, and reach each other's shared memory. If it is not said, it is what `.reqnctapercluster` of the kernel says, or
+    /// one.
+    #[must_use]
+    pub fn cluster(mut self, blocks: impl Into<Dim>) -> Self {
+        self.cluster = Some(blocks.into());
         self
     }
 

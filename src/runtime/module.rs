@@ -3,9 +3,60 @@
 use crate::check::ParseStats;
 use crate::diag::{Diagnostics, Source};
 use crate::error::{Error, Internal, Missing};
-use crate::ir;
+use crate::ir::{self, Reading};
 use std::fmt;
 use std::sync::Arc;
+
+/// How a [`Module`] is read. Begin with `ModuleConfig::default()` and chain what differs:
+///
+/// ```
+/// use ptxlift::{Engine, Device, DeviceConfig, Module, ModuleConfig, Reading};
+/// let text = "
+///     .version 8.0
+///     .target sm_80
+///     .address_size 64
+///     .func (.reg .u32 d) f(.reg .u32 a, .reg .u32 b) { vadd.u32.u32.u32.sat d, a, b; ret; }
+/// ";
+/// let sum = |config| -> Result<u32, ptxlift::Error> {
+///     let module = Module::parse_with(text, config)?;
+///     let instance = Engine::default().compile(&module)?.instantiate(&Device::new(DeviceConfig::default())?)?;
+///     instance.function::<(u32, u32), u32>("f")?.call((0xffff_ffff, 2))
+/// };
+/// assert_eq!(sum(ModuleConfig::default())?, 0xffff_ffff);
+/// assert_eq!(sum(ModuleConfig::default().reading(Reading::Nvidia))?, 1);
+/// # Ok::<(), ptxlift::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleConfig {
+    name: String,
+    reading: Reading,
+}
+
+impl Default for ModuleConfig {
+    /// `<input>`, read by the text of the PTX ISA.
+    fn default() -> Self {
+        ModuleConfig {
+            name: "<input>".to_string(),
+            reading: Reading::default(),
+        }
+    }
+}
+
+impl ModuleConfig {
+    /// What messages call the text, usually its path.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Which meaning instructions have where NVIDIA's tools depart from the text of the PTX ISA.
+    #[must_use]
+    pub fn reading(mut self, reading: Reading) -> Self {
+        self.reading = reading;
+        self
+    }
+}
 
 /// A PTX module: parsed, checked, not yet compiled. Cloning it is cheap.
 ///
@@ -40,7 +91,7 @@ impl Module {
     /// [`Error::Diagnostics`] with everything that is wrong with it. Instructions that PTX has and this library lacks
     /// are no errors here: see [`FunctionInfo::unsupported`].
     pub fn parse(text: impl Into<String>) -> Result<Module, Error> {
-        Self::parse_named("<input>", text)
+        Self::parse_with(text, ModuleConfig::default())
     }
 
     /// As [`Module::parse`]; messages call the text `name`, usually its path.
@@ -48,8 +99,19 @@ impl Module {
     /// # Errors
     /// As [`Module::parse`].
     pub fn parse_named(name: impl Into<String>, text: impl Into<String>) -> Result<Module, Error> {
-        let source = Source::new(name, text);
-        let (ir, stats) = Internal::catch("checking a module", || crate::check::timed(source))??;
+        Self::parse_with(text, ModuleConfig::default().name(name))
+    }
+
+    /// As [`Module::parse`], in the way that the configuration says.
+    ///
+    /// # Errors
+    /// As [`Module::parse`].
+    pub fn parse_with(text: impl Into<String>, config: ModuleConfig) -> Result<Module, Error> {
+        let source = Source::new(config.name, text);
+        let checked = Internal::catch("checking a module", || {
+            crate::check::timed(source, config.reading)
+        })?;
+        let (ir, stats) = checked?;
         Ok(Module {
             ir: Arc::new(ir),
             stats,
@@ -64,6 +126,11 @@ impl Module {
     /// 32 or 64: `.address_size`. The [`DeviceConfig`](super::DeviceConfig) of its device must say the same, or 32.
     pub fn address_bits(&self) -> u32 {
         self.ir.address_bits
+    }
+
+    /// Which meaning its instructions have where NVIDIA's tools depart from the text of the PTX ISA.
+    pub fn reading(&self) -> Reading {
+        self.ir.reading
     }
 
     /// The text.
@@ -115,13 +182,16 @@ impl fmt::Debug for Module {
 /// #     .version 8.0
 /// #     .target sm_80
 /// #     .address_size 64
-/// #     .entry k(.param .u64 p) { .reg .f32 f; .shared .u32 tile[32]; add.f32 f, f, f; ret; }
+/// #     .global .texref picture;
+/// #     .entry k(.param .u64 p) {
+/// #         .reg .f32 f<5>; .shared .u32 tile[32]; tex.1d.v4.f32.f32 {f1, f2, f3, f4}, [picture, {f0}]; ret;
+/// #     }
 /// # ")?;
 /// let k = module.function("k").expect("it is there");
 /// assert!(k.is_kernel() && k.is_defined());
 /// assert_eq!(k.shared_bytes(), 128);
 /// let lacking: Vec<String> = k.unsupported().map(|missing| missing.what).collect();
-/// assert_eq!(lacking, ["add.f32"]);
+/// assert_eq!(lacking, ["tex.1d.v4.f32.f32"]);
 /// # Ok::<(), ptxlift::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]

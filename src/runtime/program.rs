@@ -11,8 +11,13 @@ use crate::interp::Interpreter;
 use crate::ir::{self, FuncId};
 use crate::jit::{Code, FunctionStats, Given, Stats};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+/// What compiling costs, in instructions that the interpreter executes meanwhile: for a module and for each instruction.
+const COMPILING: u64 = 8_000;
+const COMPILING_INSTRUCTION: u64 = 300;
 
 /// Code of a [`Module`], ready to be given memory. Cloning it is cheap; the code is freed with the last handle of the
 /// program and of everything made of it.
@@ -49,6 +54,8 @@ struct Shared {
     engine: Engine,
     module: Module,
     facts: Vec<OnceLock<Facts>>,
+    /// About how many instructions of each kernel the interpreter has been given under [`EngineConfig::tiered`](super::EngineConfig::tiered).
+    interpreted: Vec<AtomicU64>,
     interpreter: Interpreter,
     native: OnceLock<(Result<Code, Error>, Duration)>,
     /// Functions that native code has from elsewhere.
@@ -57,7 +64,8 @@ struct Shared {
 
 impl Program {
     pub(super) fn compile(engine: Engine, module: &Module, given: Given) -> Result<Self, Error> {
-        let kind = engine.config().kind;
+        let config = engine.config();
+        let at_once = config.kind == EngineKind::Native && !config.tiered;
         let program = Program {
             shared: Arc::new(Shared {
                 engine,
@@ -67,15 +75,20 @@ impl Program {
                     .iter()
                     .map(|_| OnceLock::new())
                     .collect(),
+                interpreted: module
+                    .ir()
+                    .functions
+                    .iter()
+                    .map(|_| AtomicU64::new(0))
+                    .collect(),
                 interpreter: Interpreter::new(Arc::clone(module.ir())),
                 module: module.clone(),
                 native: OnceLock::new(),
                 given,
             }),
         };
-        match kind {
-            EngineKind::Native => drop(program.native()?),
-            EngineKind::Interpreter => {}
+        if at_once {
+            program.native()?;
         }
         Ok(program)
     }
@@ -167,6 +180,29 @@ impl Program {
                 EngineKind::Interpreter
             }
             EngineKind::Native | EngineKind::Interpreter => kind,
+        }
+    }
+
+    /// Who runs a launch of so many threads that leaves the choice to the engine.
+    pub(super) fn tier(&self, function: FuncId, threads: u64) -> EngineKind {
+        let config = self.engine().config();
+        let facts = self.facts(function);
+        let chosen = config.kind == EngineKind::Interpreter || !config.tiered;
+        // How often a loop goes round is not known.
+        if chosen || facts.unbounded || self.made().is_some() {
+            return config.kind;
+        }
+        let work = threads.saturating_mul(facts.instructions);
+        let counter = &self.shared.interpreted[function.index()];
+        let before = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
+            Some(n.saturating_add(work))
+        });
+        let before = before.unwrap_or_else(|n| n);
+        let pays = COMPILING + COMPILING_INSTRUCTION * facts.instructions;
+        if before.saturating_add(work) > pays {
+            EngineKind::Native
+        } else {
+            EngineKind::Interpreter
         }
     }
 

@@ -1,20 +1,26 @@
-//! CTAs that may be left before they are over: a worker has several of them at a time, and runs them by turns.
+//! CTAs that may be left before they are over: a worker has several clusters of them at a time, and runs these by turns. Where
+//! nobody speaks of clusters each has one CTA.
 
-use super::backend::{Resident, Runner};
+use super::backend::Runner;
+use super::cluster::Cluster;
 use super::grid::{Job, ROOM, stopped};
 use crate::error::{Error, Usage};
 use crate::interp::Trace;
-use crate::machine::schedule::{Progress, Shuffle};
+use crate::machine::schedule::Progress;
+use crate::machine::{Fault, FaultKind};
 use std::sync::atomic::Ordering;
 
-/// Most CTAs that a worker has at a time.
+/// Most clusters that a worker has at a time.
 const MOST: usize = 4096;
 
+/// When time has run out, so many CTAs are asked whether threads wait in them.
+const ASKED: usize = 16;
+
 impl Job {
-    /// Takes CTAs in order of their index and runs them, as long as there are some below the first that went wrong.
+    /// Takes clusters in order of their index and runs them, as long as there are some below the first that went wrong.
     ///
-    /// A worker has one CTA at first. Whenever none of those that it has came to its end in a pass over them, they may be
-    /// waiting for one that has not begun: it may have twice as many, or one more if none of them said so. Passes go up and down by turns, so that chains of CTAs
+    /// A worker has one at first. Whenever none of those that it has came to its end in a pass over them, they may be
+    /// waiting for one that has not begun: it may have twice as many, or one more if none of them said so. Passes go up and down by turns, so that chains of them
     /// that wait for each other come undone quickly in both directions.
     pub(super) fn run_residents(
         &self,
@@ -45,11 +51,12 @@ impl Job {
             match self.pass(&mut pass, trace) {
                 Ok(Passed {
                     done,
+                    blocks: over,
                     steps: executed,
                     waits,
                 }) => {
                     steps += executed;
-                    blocks += done;
+                    blocks += over;
                     pass.allowed = match (done, waits) {
                         (0, true) => (2 * pass.allowed).min(MOST),
                         (0, false) => (1 + pass.allowed).min(MOST),
@@ -67,7 +74,7 @@ impl Job {
         result
     }
 
-    /// Begins CTAs, as many as are allowed and there is memory for.
+    /// Begins clusters, as many as are allowed and there is memory for.
     fn admit<'r>(
         &'r self,
         runner: &'r Runner<'_>,
@@ -82,16 +89,20 @@ impl Job {
                 pass.left = false;
                 break;
             }
-            let block = self.block_at(index);
-            if self.stop.is_raised() && pass.residents.is_empty() {
-                let fault = stopped(self.instance.ir(), self.kernel, block);
-                return Err((index, fault.into()));
+            let block = self.block_at(index, 0);
+            if self.stop.is_raised() {
+                if pass.residents.is_empty() {
+                    let fault = stopped(self.instance.ir(), self.kernel, block);
+                    return Err((index, fault.into()));
+                }
+                // Those that there are tell where they were.
+                pass.taken = Some(index);
+                break;
             }
-            let shuffle = self.seed.map(|seed| Shuffle::new(seed, index));
-            let again = (pass.spare.take()).and_then(|spare| spare.restart(block, shuffle.clone()));
-            let begun = again.or_else(|| runner.begin_block(&self.room, block, shuffle));
-            if let Some(resident) = begun {
-                pass.residents.push((index, resident));
+            let again = (pass.spare.take()).and_then(|spare| spare.restart(self, index));
+            let begun = again.or_else(|| Cluster::begin(self, runner, index));
+            if let Some(cluster) = begun {
+                pass.residents.push((index, cluster));
                 continue;
             }
             if self.room.left() == ROOM {
@@ -105,7 +116,7 @@ impl Job {
         Ok(())
     }
 
-    /// Runs each CTA once.
+    /// Runs each cluster once.
     fn pass(&self, pass: &mut Pass<'_>, trace: &mut impl Trace) -> Result<Passed, (u64, Error)> {
         let count = pass.residents.len();
         let mut over = vec![false; count];
@@ -123,14 +134,19 @@ impl Job {
                 Ok(Progress::Done) => {
                     over[at] = true;
                     passed.done += 1;
+                    passed.blocks += resident.blocks();
                     passed.steps += resident.steps();
                 }
                 // What it waits for may be a CTA that went wrong.
-                Ok(progress @ (Progress::Waits | Progress::Busy)) => {
+                Ok(progress @ (Progress::Waits | Progress::Stuck | Progress::Busy)) => {
                     passed.waits |= progress == Progress::Waits;
-                    over[at] = end < self.blocks;
+                    over[at] = end < self.units();
                 }
-                Err(fault) => return Err((*index, fault.into())),
+                Err(fault) => {
+                    let first = (*index, fault);
+                    let (index, fault) = self.telling(first, &mut pass.residents, trace);
+                    return Err((index, fault.into()));
+                }
             }
         }
         for at in (0..count).rev().filter(|&at| over[at]) {
@@ -141,22 +157,47 @@ impl Job {
     }
 }
 
+impl Job {
+    /// The fault to report of a CTA that ran out of time: that of another one if threads wait there, while none does here.
+    fn telling(
+        &self,
+        first: (u64, Fault),
+        residents: &mut [(u64, Cluster<'_>)],
+        trace: &mut impl Trace,
+    ) -> (u64, Fault) {
+        let late = |fault: &Fault| fault.kind == FaultKind::TimeLimit && self.stop.is_raised();
+        let waiting = |fault: &Fault| fault.detail.as_ref().is_some_and(|d| d.contains('\n'));
+        if !late(&first.1) || waiting(&first.1) {
+            return first;
+        }
+        let others = residents.iter_mut().filter(|(index, _)| *index != first.0);
+        for (index, resident) in others.take(ASKED) {
+            match resident.run(trace) {
+                Err(fault) if late(&fault) && waiting(&fault) => return (*index, fault),
+                Err(_) | Ok(_) => {}
+            }
+        }
+        first
+    }
+}
+
 /// What came of a pass.
 #[derive(Default)]
 struct Passed {
-    /// CTAs that came to their end, and the instructions that they executed.
+    /// Clusters that came to their end, their CTAs, and the instructions that they executed.
     done: u64,
+    blocks: u64,
     steps: u64,
     /// Whether one waits for others.
     waits: bool,
 }
 
-/// The CTAs of a worker.
+/// The clusters of a worker.
 struct Pass<'r> {
     /// In order of their index.
-    residents: Vec<(u64, Resident<'r>)>,
+    residents: Vec<(u64, Cluster<'r>)>,
     /// One that is over, for its memory.
-    spare: Option<Resident<'r>>,
+    spare: Option<Cluster<'r>>,
     /// How many it may have.
     allowed: usize,
     /// Whether there are some that have not begun.

@@ -11,7 +11,7 @@ static WATCHDOG: Watchdog = Watchdog {
         deadlines: BTreeMap::new(),
         next: 0,
         asleep_until: None,
-        started: false,
+        process: None,
     }),
     earlier: Condvar::new(),
 };
@@ -26,8 +26,8 @@ struct State {
     next: u64,
     /// When the thread wakes by itself; `None` if it waits for the first deadline.
     asleep_until: Option<Instant>,
-    /// Whether there is a thread.
-    started: bool,
+    /// The process that the thread runs in, if there is one: a child that was forked has none.
+    process: Option<u32>,
 }
 
 /// Watches until it is dropped.
@@ -43,14 +43,18 @@ pub(super) fn watch(stop: &Arc<Stop>, limit: Duration) -> Result<Watch, Error> {
         return Ok(Watch { key: None });
     };
     let mut state = WATCHDOG.lock();
-    if !state.started {
+    let process = std::process::id();
+    if state.process != Some(process) {
+        // Those of a parent are not watched here.
+        state.deadlines.clear();
+        state.asleep_until = None;
         std::thread::Builder::new()
             .name("ptxlift time limits".into())
             .spawn(|| WATCHDOG.run())
             .map_err(|e| Usage::Configuration {
                 problem: format!("no thread can be started that watches time limits: {e}"),
             })?;
-        state.started = true;
+        state.process = Some(process);
     }
     let key = (deadline, state.next);
     state.next += 1;

@@ -4,7 +4,7 @@
 use super::compare::combined;
 use super::{Results, src, src32, typed};
 use crate::ir::bits::{Op, PrmtMode};
-use crate::ir::{IntTy, RegClass};
+use crate::ir::{IntTy, Reading, RegClass};
 
 /// The results of an operator.
 pub(super) fn eval(op: Op, srcs: &[u64]) -> Results {
@@ -29,10 +29,16 @@ pub(super) fn eval(op: Op, srcs: &[u64]) -> Results {
         Op::Popc { .. } => a.count_ones().into(),
         Op::Clz { class } => (a.leading_zeros() - (64 - class.bits())).into(),
         Op::Bfind { ty, shiftamt } => bfind(ty, shiftamt, a).into(),
-        Op::Fns => fns(word(0), word(1), word(2) as i32).into(),
+        Op::Fns { reading } => fns(reading, word(0), word(1), word(2) as i32).into(),
         Op::Brev { class } => a.reverse_bits() >> (64 - class.bits()),
-        Op::Bfe { ty } => bfe(ty, a, word(1), word(2)),
-        Op::Bfi { class } => bfi(class, a, b, word(2), word(3)),
+        Op::Bfe { ty, reading } => bfe(ty, a, extent(reading, word(1)), extent(reading, word(2))),
+        Op::Bfi { class, reading } => bfi(
+            class,
+            a,
+            b,
+            extent(reading, word(2)),
+            extent(reading, word(3)),
+        ),
         Op::Bmsk { wrap } => bmsk(wrap, word(0), word(1)).into(),
         Op::Szext { signed, wrap } => szext(signed, wrap, word(0), word(1)).into(),
     };
@@ -114,7 +120,10 @@ fn bfind(ty: IntTy, shiftamt: bool, a: u64) -> u32 {
 
 /// The position of the |n|-th one of `mask`, counted from `base` (which counts) upwards, or downwards if n < 0;
 /// n = 0: `base`, if a one is there. ffffffff where there is none. PTX ISA, `fns`.
-fn fns(mask: u32, base: u32, n: i32) -> u32 {
+fn fns(reading: Reading, mask: u32, base: u32, n: i32) -> u32 {
+    if reading == Reading::Nvidia && n == i32::MIN {
+        return 0;
+    }
     if base > 31 {
         return u32::MAX;
     }
@@ -134,10 +143,17 @@ fn fns(mask: u32, base: u32, n: i32) -> u32 {
     found.unwrap_or(u32::MAX)
 }
 
-/// pos = b & ff, len = c & ff; d\[i\] = i < len && pos + i <= msb ? a\[pos + i\] : sbit, where sbit is 0 for unsigned
+/// A position or length: its low eight bits by the text, all of it by NVIDIA's tools.
+fn extent(reading: Reading, word: u32) -> u32 {
+    match reading {
+        Reading::Text => word & 0xff,
+        Reading::Nvidia => word,
+    }
+}
+
+/// d\[i\] = i < len && pos + i <= msb ? a\[pos + i\] : sbit, where sbit is 0 for unsigned
 /// types and for len = 0, else a\[min(pos + len - 1, msb)\]. PTX ISA, `bfe`.
-fn bfe(ty: IntTy, a: u64, b: u32, c: u32) -> u64 {
-    let (pos, len) = (b & 0xff, c & 0xff);
+fn bfe(ty: IntTy, a: u64, pos: u32, len: u32) -> u64 {
     if len == 0 {
         return 0;
     }
@@ -151,9 +167,8 @@ fn bfe(ty: IntTy, a: u64, b: u32, c: u32) -> u64 {
     field as u64 & ty.mask()
 }
 
-/// pos = c & ff, len = d & ff; f = b, but f\[pos + i\] = a\[i\] for i < len, pos + i <= msb. PTX ISA, `bfi`.
-fn bfi(class: RegClass, a: u64, b: u64, c: u32, d: u32) -> u64 {
-    let (pos, len) = (c & 0xff, d & 0xff);
+/// f = b, but f\[pos + i\] = a\[i\] for i < len, pos + i <= msb. PTX ISA, `bfi`.
+fn bfi(class: RegClass, a: u64, b: u64, pos: u32, len: u32) -> u64 {
     let ones = u64::MAX.checked_shl(len).map_or(u64::MAX, |above| !above);
     let field = ones.checked_shl(pos).unwrap_or(0) & class.mask();
     (b & !field) | (a.checked_shl(pos).unwrap_or(0) & field)

@@ -1,6 +1,6 @@
 //! Comparison and selection of integers. PTX ISA, "Comparison and Selection Instructions".
 
-use super::{Results, src, typed};
+use super::{Results, float, src, typed};
 use crate::ir::IntTy;
 use crate::ir::compare::{BoolOp, CmpOp, Op};
 
@@ -19,11 +19,10 @@ pub(super) fn eval(op: Op, srcs: &[u64]) -> Results {
             cmp,
             ty,
             combine,
-            float,
+            to,
         } => {
             let t = combined(combine, test(cmp, ty, srcs), src(srcs, 2) & 1 != 0);
-            let yes = if float { 0x3f80_0000 } else { 0xffff_ffff };
-            [if t { yes } else { 0 }, 0]
+            [if t { float::mark(to) } else { 0 }, 0]
         }
         // d = p ? a : b. PTX ISA, `selp`.
         Op::Selp { .. } => {

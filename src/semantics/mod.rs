@@ -10,6 +10,7 @@ mod bits;
 mod compare;
 mod convert;
 mod extended;
+mod float;
 mod integer;
 pub mod sync;
 mod video;
@@ -34,6 +35,7 @@ pub fn eval(op: PureOp, address_bits: u32, srcs: &[u64]) -> Results {
         PureOp::Video(op) => [video::eval(op, srcs), 0],
         PureOp::Compare(op) => compare::eval(op, srcs),
         PureOp::Convert(op) => [convert::eval(op, address_bits, srcs), 0],
+        PureOp::Float(op) => float::eval(op, srcs),
     }
 }
 

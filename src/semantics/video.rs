@@ -4,6 +4,7 @@
 
 use super::compare::compare;
 use super::{number, saturate, src, src32};
+use crate::ir::Reading;
 use crate::ir::video::{Op, ScalarOp, Second, Selector, SimdOp, Source};
 
 /// The result of an operator.
@@ -17,9 +18,24 @@ pub(super) fn eval(op: Op, srcs: &[u64]) -> u64 {
             b: b_source,
             sat,
             second,
+            reading,
         } => {
             let value = scalar(op, selected(a_source, a), selected(b_source, b));
-            finish(value, signed, sat, second, c)
+            match (reading, op) {
+                (Reading::Text, _) => finish(value, signed, sat, second, c),
+                // c and the result have the sign of the first type.
+                (Reading::Nvidia, ScalarOp::Set(_)) => {
+                    finish(value, a_source.signed, sat, second, c)
+                }
+                (Reading::Nvidia, _) => {
+                    let value = if sat {
+                        nvidia_saturate(op, value, signed, second)
+                    } else {
+                        value
+                    };
+                    nvidia_second(op, value, signed, sat, second, c)
+                }
+            }
         }
         Op::Mad {
             signed: _,
@@ -31,14 +47,23 @@ pub(super) fn eval(op: Op, srcs: &[u64]) -> u64 {
             plus_one,
             sat,
             shift,
+            reading,
         } => {
             let signed = a_source.signed || b_source.signed || neg_a != neg_b || neg_c;
-            let product = selected(a_source, a) * selected(b_source, b);
-            let c = number(c.into(), 32, signed);
+            let factor = |source, word| match reading {
+                Reading::Text => selected(source, word),
+                Reading::Nvidia => number(selected(source, word) as u64, 32, true),
+            };
+            let product = factor(a_source, a) * factor(b_source, b);
+            let c = number(c.into(), 32, signed || reading == Reading::Nvidia);
             let sum = (if neg_a != neg_b { -product } else { product })
                 + (if neg_c { -c } else { c })
                 + i128::from(plus_one);
-            let scaled = sum >> shift.min(64);
+            let scaled = match reading {
+                // The sum of 64 bits is shifted as an unsigned one, but not by 0.
+                Reading::Nvidia if !signed && shift > 0 => i128::from(sum as u64) >> shift.min(64),
+                Reading::Text | Reading::Nvidia => sum >> shift.min(64),
+            };
             (if sat {
                 saturate(scaled, 32, signed)
             } else {
@@ -142,6 +167,57 @@ fn finish(value: i128, signed: bool, sat: bool, second: Second, c: u32) -> u32 {
             put(c, value, shift, bits)
         }
     }
+}
+
+/// `.sat` of NVIDIA's tools, of everything but `vset`.
+fn nvidia_saturate(op: ScalarOp, value: i128, signed: bool, second: Second) -> i128 {
+    let shifted = matches!(op, ScalarOp::Shl { .. } | ScalarOp::Shr { .. });
+    match second {
+        // To the word, whatever is merged: by the two bits above it, as a signed number.
+        _ if shifted => {
+            let word = number(value as u64, 32, signed);
+            let above = number((value >> 32) as u64, 2, true);
+            let fits = above == word >> 32;
+            match (fits, above < 0) {
+                (true, _) => word,
+                (false, true) => saturate(i128::MIN, 32, signed),
+                (false, false) => saturate(i128::MAX, 32, signed),
+            }
+        }
+        // A negative value counts as a large one.
+        Second::Merge(part) => {
+            let most = saturate(i128::MAX, place(part).1, signed);
+            if value < 0 { most } else { value.min(most) }
+        }
+        Second::None | Second::Add | Second::Min | Second::Max if signed => {
+            saturate(value, 32, true)
+        }
+        // What is too large stays so.
+        Second::None | Second::Add | Second::Min | Second::Max => value.max(0),
+    }
+}
+
+/// Second operation or merge of NVIDIA's tools, of everything but `vset`: `.min` and `.max` compare words with the sign of the
+/// destination, extended to 64 bits.
+fn nvidia_second(
+    op: ScalarOp,
+    value: i128,
+    signed: bool,
+    sat: bool,
+    second: Second,
+    c: u32,
+) -> u32 {
+    let is_word = match op {
+        ScalarOp::Add | ScalarOp::Sub => true,
+        ScalarOp::Shl { .. } | ScalarOp::Shr { .. } => sat,
+        ScalarOp::AbsDiff | ScalarOp::Min | ScalarOp::Max | ScalarOp::Set(_) => false,
+    };
+    let value = if is_word && matches!(second, Second::Min | Second::Max) {
+        number(value as u64, 32, true)
+    } else {
+        value
+    };
+    finish(number(value as u64, 64, signed), signed, false, second, c)
 }
 
 /// The operation on one lane.

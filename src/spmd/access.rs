@@ -91,6 +91,7 @@ impl Reach {
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
             | Kind::Copy(_)
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => None,
         }
@@ -130,6 +131,7 @@ impl Reach {
                         }
                         Space::Const
                         | Space::Shared
+                        | Space::Cluster
                         | Space::Generic
                         | Space::Local
                         | Space::Param => Place::Checked(None),

@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 /// The control flow graph of a function. Only reachable blocks take part.
 ///
 /// Beside the blocks there is a root, [`Cfg::root`], with an edge to the first block and to each where threads go on that
-/// had stopped: what holds when a thread or call begins is defined there, so that the first block may be a loop header
+/// had stopped, or had been one of a run: what holds when a thread or call begins is defined there, so that the first block may be a loop header
 /// like any other. From a block that ends with a meeting no edge leads on.
 #[derive(Debug)]
 pub struct Cfg {
@@ -30,13 +30,15 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    /// Of a function that has at least one block; `regions` are its own, if its threads stop.
-    pub fn new(function: &Function, regions: Option<&Regions>) -> Self {
+    /// Of a function that has at least one block; `regions` are its own, if its threads stop, and `left` the blocks where single
+    /// threads take over from runs.
+    pub fn new(function: &Function, regions: Option<&Regions>, left: &[Block]) -> Self {
         let count = function.blocks.len();
         let mut entry = vec![false; count];
         entry[0] = true;
-        for point in regions.iter().flat_map(|r| &r.points) {
-            entry[point.resume.index()] = true;
+        let resumed = regions.iter().flat_map(|r| &r.points).map(|p| p.resume);
+        for block in resumed.chain(left.iter().copied()) {
+            entry[block.index()] = true;
         }
         let successors = |b: Block, f: &mut dyn FnMut(Block)| {
             if regions.is_none_or(|r| r.meets(b).is_none()) {

@@ -4,7 +4,8 @@ use super::FunctionPlan;
 use super::access::{Place, Reach};
 use crate::ir::System;
 use crate::ir::control::{CallType, Callee, Terminator};
-use crate::ir::{FuncId, Function, FunctionKind, Kind, Module, PureOp, bits};
+use crate::ir::float::{self, FloatTy, Mode, Rounding};
+use crate::ir::{FuncId, Function, FunctionKind, Kind, Module, PureOp, bits, convert};
 use rustc_hash::FxHashMap;
 
 /// Why a function has no machine code.
@@ -97,9 +98,7 @@ pub fn refuse(function: &Function, suspends: bool) -> Option<Absent> {
     if !function.defined || function.blocks.is_empty() {
         return Some(Absent::Undefined);
     }
-    let partial = |kind: &Kind| matches!(kind, Kind::Copy(copy) if !copy.is_whole());
-    let partial = (function.blocks.iter().flat_map(|b| &b.insts)).any(|i| partial(&i.kind));
-    if partial || (suspends && function.kind == FunctionKind::Device) {
+    if suspends && function.kind == FunctionKind::Device {
         return Some(Absent::Interpreted);
     }
     let instructions = function
@@ -124,7 +123,10 @@ pub(super) fn weight(function: &Function) -> u64 {
     let of_inst = |kind: &Kind| match kind {
         Kind::Pure(pure) => match pure.op {
             PureOp::Video(_) => 30,
-            PureOp::Bits(bits::Op::Fns) => 70,
+            PureOp::Float(op) => float_weight(op),
+            PureOp::Convert(convert::Op::Float(_)) => 25,
+            PureOp::Convert(convert::Op::Small(_)) => 60,
+            PureOp::Bits(bits::Op::Fns { .. }) => 70,
             PureOp::Bits(
                 bits::Op::Brev { .. }
                 | bits::Op::Bfe { .. }
@@ -147,6 +149,7 @@ pub(super) fn weight(function: &Function) -> u64 {
         | Kind::Fence(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => 2,
+        Kind::Stack(_) => 20,
         Kind::Meet(_) | Kind::Atomic(_) | Kind::Mbarrier(_) | Kind::Copy(_) => 30,
     };
     let of_terminator = |terminator: &Terminator| match terminator {
@@ -162,6 +165,40 @@ pub(super) fn weight(function: &Function) -> u64 {
             of_terminator(&b.terminator) + b.insts.iter().map(|i| of_inst(&i.kind)).sum::<u64>()
         })
         .sum()
+}
+
+/// About how many instructions of the host a floating-point operator takes, with making NaN canonical: numbers of 16 bits are
+/// made wide and narrow again, and directed rounding corrects what the host rounds to the nearest.
+fn float_weight(op: float::Op) -> u64 {
+    use float::Op;
+    let arith = |ty: FloatTy, mode: Mode, nearest: u64, directed: u64| {
+        let flush = if mode.ftz { 14 } else { 0 };
+        let of_lane = match (ty.lane(), mode.rounding) {
+            (FloatTy::F16 | FloatTy::Bf16, _) => 40,
+            (_, Rounding::Rn) => nearest + flush,
+            (_, Rounding::Rz | Rounding::Rm | Rounding::Rp) => directed + flush,
+        };
+        of_lane * u64::from(ty.lanes())
+    };
+    let other = |ty: FloatTy, single: u64| {
+        let of_lane = match ty.lane() {
+            FloatTy::F16 | FloatTy::Bf16 => 20,
+            _ => single,
+        };
+        of_lane * u64::from(ty.lanes())
+    };
+    match op {
+        Op::Arith { ty, mode, .. } => arith(ty, mode, 8, 35),
+        Op::Fma { ty, mode } if ty == FloatTy::F64 => arith(ty, mode, 8, 90),
+        Op::Fma { ty, mode } => arith(ty, mode, 8, 40),
+        Op::Rcp { ty, mode } | Op::Sqrt { ty, mode } => arith(ty, mode, 20, 35),
+        Op::FmaOob { ty, .. } => 40 * u64::from(ty.lanes()),
+        Op::Extreme(float::Extreme { ty, .. }) => other(ty, 16),
+        Op::Sign { ty, .. } | Op::Setp { ty, .. } | Op::Set { ty, .. } => other(ty, 6),
+        Op::Mixed { .. } => 12,
+        Op::Approx { ty, .. } => other(ty, 60),
+        Op::Copysign { .. } | Op::Testp { .. } | Op::Slct { .. } => 6,
+    }
 }
 
 /// The graph of calls. Nodes are the functions, then one for each type that is called through pointers.
@@ -336,6 +373,12 @@ pub(super) fn calls(module: &Module, function: &Function) -> bool {
     })
 }
 
+/// Whether a function has local memory behind its variables.
+pub(super) fn has_stack(function: &Function) -> bool {
+    let mut insts = function.blocks.iter().flat_map(|b| &b.insts);
+    insts.any(|inst| matches!(inst.kind, Kind::Stack(_)))
+}
+
 /// What holds for a function's own instructions.
 fn own_facts(
     module: &Module,
@@ -345,12 +388,12 @@ fn own_facts(
     polled: &[bool],
 ) -> Facts {
     let mut facts = Facts {
-        faults: plan.cfg.has_loops(),
+        faults: plan.flow.cfg.has_loops(),
         context: function.local_bytes > 0,
         ..Facts::default()
     };
     let function = plan.function(function);
-    for &b in plan.cfg.order() {
+    for &b in plan.flow.cfg.order() {
         let block = function.block(b);
         for inst in &block.insts {
             match &inst.kind {
@@ -378,7 +421,7 @@ fn own_facts(
                 },
                 Kind::Pure(_) | Kind::FunctionAddress { .. } | Kind::Hint { .. } => {}
                 Kind::Fence(_) => {}
-                Kind::Mbarrier(_) | Kind::Copy(_) => {
+                Kind::Mbarrier(_) | Kind::Copy(_) | Kind::Stack(_) => {
                     facts.context = true;
                     facts.faults = true;
                 }

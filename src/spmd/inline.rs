@@ -3,9 +3,9 @@
 //! Guarantees: the body does what the kernel does, fault by fault; only calls of functions in which nothing stops are left in
 //! it. Each block is still known by the function that it comes from, each meeting by its site.
 
-use super::facts::Absent;
+use super::facts::{Absent, has_stack};
 use crate::ir::control::{Call, CallType, Callee, ParamTy, Slot, Terminator};
-use crate::ir::memory::{Address, Base, Load, Order, Space, Store, Var};
+use crate::ir::memory::{Address, Base, Load, Order, Space, Stack, Store, Var};
 use crate::ir::waits::Waits;
 use crate::ir::{
     BasicBlock, Block, FuncId, Function, Guard, Inst, IntTy, Kind, Module, Operand, Param,
@@ -55,7 +55,7 @@ impl Body {
     ///
     /// # Errors
     /// One of which only the interpreter can stop the threads: in recursive functions, in functions called by pointers, with local
-    /// variables or passing aggregates, or in too much code.
+    /// memory or passing aggregates, or in too much code.
     pub fn new(
         module: &Module,
         waits: &Waits,
@@ -224,6 +224,14 @@ impl Placed<'_> {
                     *operand = self.operand(*operand);
                 }
             }
+            Kind::Stack(stack) => match stack {
+                Stack::Allocate { dst, size, .. } => {
+                    *dst = self.reg(*dst);
+                    *size = self.operand(*size);
+                }
+                Stack::Save { dst } => *dst = self.reg(*dst),
+                Stack::Restore { src } => *src = self.reg(*src),
+            },
             Kind::Fence(_) | Kind::Hint { .. } | Kind::Unsupported => {}
         }
         inst
@@ -267,7 +275,8 @@ impl<'m> Maker<'m> {
                 || depth > DEEPEST
                 || registers > MOST_REGISTERS
                 || function.regs.len() * function.blocks.len() > MOST_PAIRS);
-        if too_much || (called && !function.locals.is_empty()) || !function.unsupported.is_empty() {
+        let has_local = !function.locals.is_empty() || has_stack(function);
+        if too_much || (called && has_local) || !function.unsupported.is_empty() {
             return Err(Absent::Interpreted);
         }
         let body = &mut self.body.function;

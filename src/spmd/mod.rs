@@ -9,7 +9,9 @@ pub mod access;
 mod cfg;
 mod dump;
 pub mod facts;
+mod floats;
 mod inline;
+mod known;
 mod names;
 mod provenance;
 pub mod regions;
@@ -18,22 +20,27 @@ mod ssa;
 mod steady;
 #[cfg(test)]
 mod tests;
+pub mod uniformity;
 pub mod verify;
+pub mod wide;
 
 pub use cfg::Cfg;
 pub use dump::dump;
 pub use facts::{Absent, Facts};
+pub use floats::Floats;
 pub use inline::Stopping;
 pub use names::{Name, Names, register_class};
 pub use provenance::{Provenance, Root};
 pub use regions::Regions;
-pub use runs::Run;
+pub use runs::{Between, MOST_BETWEEN, Run};
 pub use ssa::Ssa;
 pub use steady::Steady;
+pub use uniformity::Shape;
+pub use wide::Wide;
 
 use crate::ir::waits::Waits;
 use crate::ir::{Block, FuncId, Function, FunctionKind, Module, RegClass};
-use crate::machine::schedule::LANES;
+use crate::machine::schedule::{Known, LANES};
 
 /// Values that blocks hand on to others, for each instruction and beyond, all functions of a module together. What
 /// compiling takes grows with them, and there may be as many as branches times registers. Real code has one or two for
@@ -108,6 +115,15 @@ pub enum Effort {
     Least,
 }
 
+/// Control flow, and what goes with it.
+#[derive(Debug)]
+pub struct Flow {
+    /// Control flow.
+    pub cfg: Cfg,
+    /// Where values meet.
+    pub ssa: Ssa,
+}
+
 /// The plan of a function.
 #[derive(Debug)]
 pub struct FunctionPlan {
@@ -119,14 +135,18 @@ pub struct FunctionPlan {
     pub frame_bytes: u32,
     /// Whether functions are called, system calls apart.
     pub calls: bool,
+    /// Whether the function has local memory behind its variables: `alloca` and what goes with it.
+    pub stack: bool,
     /// What need not be kept there.
     pub steady: Option<Steady>,
-    /// Control flow.
-    pub cfg: Cfg,
+    /// Control flow, and where values meet.
+    pub flow: Flow,
+    /// How its threads go together, in a kernel where they do.
+    pub wide: Option<Box<Wide>>,
     /// What holds values.
     pub names: Names,
-    /// Where values meet.
-    pub ssa: Ssa,
+    /// Which of them hold results of floating-point arithmetic alone.
+    pub floats: Floats,
     /// Where addresses come from.
     pub provenance: Provenance,
     /// Accesses that are checked together, by block.
@@ -136,7 +156,8 @@ pub struct FunctionPlan {
 }
 
 impl FunctionPlan {
-    /// Of a function with a body; `waits` is there for a kernel whose threads may stop, with its index.
+    /// Of a function with a body; `waits` is there for a kernel whose threads may stop, with its index. `wide`: whether threads may go
+    /// together.
     ///
     /// # Errors
     /// One that is too large or too tangled.
@@ -144,6 +165,7 @@ impl FunctionPlan {
         module: &Module,
         function: &Function,
         waits: Option<(&Waits, &Stopping, FuncId)>,
+        wide: bool,
     ) -> Result<Self, Absent> {
         let regions = waits
             .map(|(waits, stopping, kernel)| {
@@ -151,15 +173,16 @@ impl FunctionPlan {
             })
             .transpose()?;
         let function = regions.as_ref().map_or(function, |r| &r.function);
-        let cfg = Cfg::new(function, regions.as_ref());
+        let cfg = Cfg::new(function, regions.as_ref(), &[]);
         let names = Names::new(function);
         // Memory on the native stack is not kept while a thread waits.
         if regions.is_some() && (0..function.frame.len()).any(|i| names.frame(i).is_none()) {
             return Err(Absent::Interpreted);
         }
-        let ssa = Ssa::new(function, regions.as_ref(), &cfg, &names)?;
         let provenance = Provenance::new(module, function, &names);
         let steady = (regions.as_ref()).map(|r| Steady::new(module, r, &names, &provenance));
+        let found = |name, stop| steady.as_ref().is_some_and(|s| s.is_found(name, stop));
+        let ssa = Ssa::new(function, regions.as_ref(), &cfg, &names, &[], found)?;
         let mut crossings: Vec<Crossing> = (regions.iter().flat_map(|r| &r.points))
             .map(|point| {
                 let kept = ssa.kept(point.resume);
@@ -196,14 +219,23 @@ impl FunctionPlan {
             false if function.kind == FunctionKind::Kernel => Effort::Least,
             false => Effort::Quick,
         };
+        let wide = match (function.kind, effort, wide) {
+            (FunctionKind::Kernel, Effort::Full, true) => {
+                let regions = regions.as_ref().zip(steady.as_ref());
+                Wide::new(module, function, regions, &names, &provenance, &ssa).map(Box::new)
+            }
+            _ => None,
+        };
         Ok(FunctionPlan {
+            wide,
             calls: facts::calls(module, function),
+            stack: facts::has_stack(function),
             crossings,
             frame_bytes,
             steady,
-            cfg,
+            flow: Flow { cfg, ssa },
+            floats: Floats::new(function, &names),
             names,
-            ssa,
             provenance,
             runs,
             effort,
@@ -220,10 +252,10 @@ impl FunctionPlan {
     fn handed_on(&self, function: &Function) -> u64 {
         let (mut values, mut instructions) = (0, 0);
         let function = self.function(function);
-        for &b in self.cfg.order() {
+        for &b in self.flow.cfg.order() {
             let block = function.block(b);
             instructions += 1 + block.insts.len() as u64;
-            (block.terminator).successors(|to| values += self.ssa.phis(to).len() as u64);
+            (block.terminator).successors(|to| values += self.flow.ssa.phis(to).len() as u64);
         }
         values.saturating_sub(HANDED_ON_EACH * instructions)
     }
@@ -245,12 +277,14 @@ pub struct ModulePlan {
     pub facts: Vec<Facts>,
     /// Where threads may stop.
     pub waits: Waits,
+    /// What is known of each of its sites.
+    pub known: Vec<Known>,
 }
 
 impl ModulePlan {
     /// Of a module. `checked`: whether accesses are checked, and so may fault. `shallow`: calls nested no deeper than
-    /// that are not counted.
-    pub fn new(module: &Module, checked: bool, shallow: u32) -> Self {
+    /// that are not counted. `wide`: whether threads may go together.
+    pub fn new(module: &Module, checked: bool, shallow: u32, wide: bool) -> Self {
         let mut functions = Vec::new();
         let mut refused = Vec::new();
         let mut left = HANDED_ON;
@@ -262,7 +296,7 @@ impl ModulePlan {
             let own = suspends.then_some((&waits, &stopping, id));
             let plan = match facts::refuse(function, suspends) {
                 Some(absent) => Err(absent),
-                None => FunctionPlan::new(module, function, own).and_then(|plan| {
+                None => FunctionPlan::new(module, function, own, wide).and_then(|plan| {
                     let count = plan.handed_on(function);
                     left = left.checked_sub(count).ok_or(Absent::TooLarge {
                         what: "values that blocks hand on",
@@ -281,11 +315,12 @@ impl ModulePlan {
                 *plan = None;
             }
         }
-        let known = facts::facts(module, &functions, checked, shallow);
+        let facts = facts::facts(module, &functions, checked, shallow);
         ModulePlan {
             functions,
             absent,
-            facts: known,
+            facts,
+            known: known::known(module, &waits),
             waits,
         }
     }

@@ -82,6 +82,7 @@ impl Names {
                 | Kind::Fence(_)
                 | Kind::Mbarrier(_)
                 | Kind::Copy(_)
+                | Kind::Stack(_)
                 | Kind::Hint { .. }
                 | Kind::Unsupported => continue,
             };
@@ -191,6 +192,7 @@ impl Names {
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
             | Kind::Copy(_)
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => inst.defs(|r| f(r.into())),
         }
@@ -218,6 +220,7 @@ impl Names {
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
             | Kind::Copy(_)
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => {}
         }

@@ -184,6 +184,7 @@ fn transfer(
         | Kind::Fence(_)
         | Kind::Mbarrier(_)
         | Kind::Copy(_)
+        | Kind::Stack(_)
         | Kind::Hint { .. }
         | Kind::Unsupported => Origin::Number,
     }
@@ -244,7 +245,7 @@ fn transfer_pure(module: &Module, pure: &Pure, of: impl Fn(&Operand) -> Origin) 
             | bits::Op::Popc { .. }
             | bits::Op::Clz { .. }
             | bits::Op::Bfind { .. }
-            | bits::Op::Fns
+            | bits::Op::Fns { .. }
             | bits::Op::Brev { .. }
             | bits::Op::Bfe { .. }
             | bits::Op::Bfi { .. }
@@ -260,6 +261,7 @@ fn transfer_pure(module: &Module, pure: &Pure, of: impl Fn(&Operand) -> Origin) 
             convert::Op::Cvt { from, dst, .. } if from.class() == class && dst == class => src(0),
             convert::Op::Cvta { space, to, .. } => match space {
                 Space::Global | Space::Generic => src(0),
+                Space::Cluster => Origin::Number,
                 Space::Shared | Space::Local | Space::Const | Space::Param => {
                     if to {
                         Origin::Number
@@ -269,11 +271,13 @@ fn transfer_pure(module: &Module, pure: &Pure, of: impl Fn(&Operand) -> Origin) 
                 }
             },
             convert::Op::Cvt { .. }
+            | convert::Op::Float(_)
+            | convert::Op::Small(_)
             | convert::Op::Pack { .. }
             | convert::Op::Extract { .. }
             | convert::Op::CvtPack { .. }
             | convert::Op::Isspacep { .. } => Origin::Number,
         },
-        PureOp::Video(_) => Origin::Number,
+        PureOp::Video(_) | PureOp::Float(_) => Origin::Number,
     }
 }

@@ -93,6 +93,36 @@ impl Regions {
         }
     }
 
+    /// The same points in a function whose blocks were cut further: `from` tells of each new block which one it was cut from, `last` of each
+    /// old one what it ends with now.
+    pub fn cut_further(
+        &self,
+        function: Function,
+        from: &[Block],
+        last: impl Fn(Block) -> Block,
+    ) -> Self {
+        let mut regions = Regions {
+            owners: from.iter().map(|b| self.owner(*b)).collect(),
+            points: self.points.clone(),
+            meets: vec![None; from.len()],
+            yields: vec![None; from.len()],
+            resumed: vec![None; from.len()],
+            function,
+        };
+        regions.yields[..self.yields.len()].copy_from_slice(&self.yields);
+        regions.resumed[..self.resumed.len()].copy_from_slice(&self.resumed);
+        for (i, point) in (0..).zip(&mut regions.points) {
+            match &mut point.stop {
+                Stop::Meets { block, .. } => {
+                    *block = last(*block);
+                    regions.meets[block.index()] = Some(i);
+                }
+                Stop::Yields(_) => {}
+            }
+        }
+        regions
+    }
+
     /// The function that a block comes from.
     pub fn owner(&self, block: Block) -> FuncId {
         self.owners[block.index()]

@@ -2,13 +2,15 @@
 //!
 //! Between the members of a run nothing else can fault, so when the check of the whole fails, judging the members one
 //! by one, in order, tells exactly which instruction is to blame; what the members before it would have done to
-//! memory does not matter then.
+//! memory does not matter then. Accesses from other registers may stand between them, if these hold then what they hold at
+//! the first member: they are judged along with the members.
 
 use super::access::{Place, Reach};
 use super::names::{Name, Names};
 use super::provenance::{Provenance, Root};
 use crate::ir::memory::{Base, Space};
 use crate::ir::{BasicBlock, Function, Inst, Kind, Module, Reg};
+use rustc_hash::FxHashMap;
 
 /// Accesses of one block that are checked together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +31,101 @@ pub struct Run {
     pub bytes: u64,
     /// The alignment of the range that makes all members aligned.
     pub align: u32,
+    /// Accesses from other registers that stand between the members.
+    pub between: Vec<Between>,
 }
+
+/// Accesses from one register that stand between the members of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Between {
+    /// The register.
+    pub base: Reg,
+    /// Indices of the instructions in the block, in order.
+    pub members: Vec<u32>,
+}
+
+/// Runs that are under way at a time.
+const WIDEST: usize = 4;
+
+/// Most registers whose accesses stand between the members of a run.
+pub const MOST_BETWEEN: usize = 4;
 
 /// Most bytes that a run spans: so small that a range within it cannot leap over an allocation's end unnoticed.
 const LONGEST: u64 = 4096;
+
+/// Runs under way, and those that are over.
+#[derive(Debug, Default)]
+struct Runs {
+    /// In order of their first members; with how many began since.
+    open: Vec<(Run, usize)>,
+    over: Vec<Run>,
+    /// The last instruction that defines a name, by name.
+    defined: FxHashMap<Name, u32>,
+}
+
+impl Runs {
+    /// Ends all that are under way.
+    fn end(&mut self) {
+        self.over.extend(self.open.drain(..).map(|(run, _)| run));
+    }
+
+    /// Ends those for which `f` says so.
+    fn end_if(&mut self, mut f: impl FnMut(&Run, usize) -> bool) {
+        let ended = self.open.extract_if(.., |(run, since)| f(run, *since));
+        self.over.extend(ended.map(|(run, _)| run));
+    }
+
+    /// Notes the definitions of an instruction.
+    fn define(&mut self, names: &Names, inst: &Inst, index: u32) {
+        names.defs(inst, |name| {
+            self.defined.insert(name, index);
+            self.end_if(|run, _| Name::from(run.base) == name);
+        });
+    }
+
+    /// Adds an access to a run, or begins one with it.
+    fn add(&mut self, next: Run) {
+        let mut runs = self.open.iter_mut().map(|(run, _)| run);
+        if let Some(run) = runs.find(|run| run.base == next.base && run.space == next.space) {
+            if extend(run, &next).is_some() {
+                return;
+            }
+            self.end_if(|run, _| run.base == next.base && run.space == next.space);
+        }
+        // Where the check of a run fails, what stands between its members is judged at its first.
+        let defined = self.defined.get(&Name::from(next.base)).copied();
+        self.end_if(|run, since| {
+            since == MOST_BETWEEN || defined.is_some_and(|index| index >= run.members[0])
+        });
+        if self.open.len() == WIDEST {
+            self.over.push(self.open.remove(0).0);
+        }
+        for (_, since) in &mut self.open {
+            *since += 1;
+        }
+        self.open.push((next, 0));
+    }
+
+    /// All, with what stands between.
+    fn finish(mut self) -> Vec<Run> {
+        self.end();
+        let mut runs = self.over;
+        runs.sort_unstable_by_key(|run| run.members[0]);
+        for i in 0..runs.len() {
+            let (before, after) = runs.split_at_mut(i + 1);
+            let run = &mut before[i];
+            let last = run.members.last().copied().unwrap_or(0);
+            for other in after.iter().take_while(|other| other.members[0] < last) {
+                run.between.push(Between {
+                    base: other.base,
+                    members: other.members.clone(),
+                });
+            }
+        }
+        runs.retain(|r| r.members.len() > 1);
+        runs
+    }
+}
 
 /// The runs of a block, in order of their first members.
 pub fn runs(
@@ -42,42 +135,17 @@ pub fn runs(
     provenance: &Provenance,
     block: &BasicBlock,
 ) -> Vec<Run> {
-    let mut runs = Vec::new();
-    let mut open: Option<Run> = None;
-    for (i, inst) in block.insts.iter().enumerate() {
-        let next = match needs(module, function, names, provenance, inst) {
-            Needs::Nothing => {
-                let mut redefined = false;
-                if let Some(run) = &open {
-                    names.defs(inst, |n| redefined |= n == Name::from(run.base));
-                }
-                if redefined {
-                    runs.extend(open.take());
-                }
-                continue;
-            }
-            Needs::Other => {
-                runs.extend(open.take());
-                continue;
-            }
-            Needs::Check(reach, base, root) => start(reach, base, root, i as u32),
-        };
-        let extended = open.as_mut().and_then(|run| extend(run, &next));
-        if extended.is_none() {
-            runs.extend(open.replace(next));
+    let mut runs = Runs::default();
+    for (index, inst) in (0..).zip(&block.insts) {
+        match needs(module, function, names, provenance, inst) {
+            Needs::Nothing => {}
+            Needs::Other => runs.end(),
+            Needs::Check(reach, base, root) => runs.add(start(reach, base, root, index)),
         }
         // A load may overwrite its own base.
-        if let Some(run) = &open {
-            let mut redefined = false;
-            names.defs(inst, |n| redefined |= n == Name::from(run.base));
-            if redefined {
-                runs.extend(open.take());
-            }
-        }
+        runs.define(names, inst, index);
     }
-    runs.extend(open);
-    runs.retain(|r| r.members.len() > 1);
-    runs
+    runs.finish()
 }
 
 /// What an instruction needs before it may be executed.
@@ -109,6 +177,7 @@ fn needs(
         | Kind::Fence(_)
         | Kind::Mbarrier(_)
         | Kind::Copy(_)
+        | Kind::Stack(_)
         | Kind::Unsupported => Needs::Other,
         Kind::Load(_) | Kind::Store(_) => {
             let Some(reach) = Reach::of(inst) else {
@@ -138,14 +207,12 @@ fn start(reach: Reach, base: Reg, root: Option<Root>, member: u32) -> Run {
         offset: reach.address.offset,
         bytes: reach.access.bytes.into(),
         align: reach.access.align,
+        between: Vec::new(),
     }
 }
 
-/// Adds the member of `next`; `None`, and nothing done, if it does not fit.
+/// Adds the member of `next`, which has the same base and space; `None`, and nothing done, if it does not fit.
 fn extend(run: &mut Run, next: &Run) -> Option<()> {
-    if run.base != next.base || run.space != next.space {
-        return None;
-    }
     let align = run.align.max(next.align);
     // The range begins at a multiple of the largest alignment, as seen from the member that has it; the others must
     // then be aligned by themselves.

@@ -24,12 +24,14 @@ const ROOM: u32 = 16;
 pub struct Ssa {
     phis: Vec<Vec<Name>>,
     kept: Vec<Vec<Name>>,
+    unset: Vec<bool>,
     crowding: u64,
     arguments: u64,
 }
 
 impl Ssa {
-    /// Of a function.
+    /// Of a function. `left` are the blocks where single threads take over from runs. `found` tells which names need not be kept where
+    /// threads stop, as they are found again.
     ///
     /// # Errors
     /// One that is too tangled to be worth it.
@@ -38,6 +40,8 @@ impl Ssa {
         regions: Option<&Regions>,
         cfg: &Cfg,
         names: &Names,
+        left: &[Block],
+        found: impl Fn(Name, Stop) -> bool,
     ) -> Result<Self, Absent> {
         let too_large = |what, limit: usize| Absent::TooLarge {
             what,
@@ -50,13 +54,21 @@ impl Ssa {
         let count = function.blocks.len();
         let mut phis = vec![Vec::new(); count];
         let mut kept = vec![Vec::new(); count];
-        // Of a block where threads go on: the one at whose end they stopped.
-        let resumed = |b: Block| {
+        let mut taken_over = vec![false; count];
+        for block in left {
+            taken_over[block.index()] = true;
+        }
+        let mut unset = vec![false; names.len()];
+        // Of a block where threads go on: the one at whose end they stopped, if the name is kept there.
+        let resumed = |b: Block, name: Name| {
+            if taken_over[b.index()] {
+                return Some(None);
+            }
             let regions = regions?;
             let point = regions.points[regions.resumed(b)? as usize];
             Some(match point.stop {
-                Stop::Meets { block, .. } => Some(block),
-                Stop::Yields(_) => None,
+                Stop::Meets { block, .. } if !found(name, point.stop) => Some(block),
+                Stop::Meets { .. } | Stop::Yields(_) => None,
             })
         };
         let mut living = vec![0u32; count];
@@ -65,8 +77,8 @@ impl Ssa {
         let mut stack = Vec::new();
         let mut keepers = Vec::new();
         let mut work = 0;
-        for n in 0..names.len() {
-            let name = Name(n as u32);
+        for (n, unset) in (0..).zip(&mut unset) {
+            let name = Name(n);
             let mark = name.0 + 1;
             let (defs, exposed) = (events.defs(name), events.exposed(name));
             if exposed.is_empty() {
@@ -85,7 +97,7 @@ impl Ssa {
                 work += 1;
                 living[b.index()] += 1;
                 let mut stopped = None;
-                if let Some(stop) = resumed(b) {
+                if let Some(stop) = resumed(b, name) {
                     kept[b.index()].push(name);
                     keepers.push(b);
                     stopped = stop;
@@ -101,6 +113,7 @@ impl Ssa {
             if work > MOST_WORK {
                 return Err(tangled());
             }
+            *unset = live[0] == mark;
             let one = |def: &Block| exposed.iter().all(|&b| cfg.strictly_dominates(*def, b));
             let simple = defs.is_empty() || matches!(defs, [def] if one(def));
             if simple && keepers.is_empty() {
@@ -136,6 +149,7 @@ impl Ssa {
         Ok(Ssa {
             phis,
             kept,
+            unset,
             crowding: living
                 .iter()
                 .map(|&n| u64::from(n.saturating_sub(ROOM)))
@@ -152,6 +166,11 @@ impl Ssa {
     /// How many values are handed to blocks where they meet.
     pub fn arguments(&self) -> u64 {
         self.arguments
+    }
+
+    /// Whether a name may be read before it is written.
+    pub fn is_unset(&self, name: Name) -> bool {
+        self.unset[name.index()]
     }
 
     /// The names that live into a block where threads go on that had stopped.

@@ -54,7 +54,7 @@ impl Steady {
         }
         let mut steady = Steady {
             definitions: vec![None; names.len()],
-            cfg: Cfg::new(function, None),
+            cfg: Cfg::new(function, None, &[]),
         };
         for block in steady.cfg.order().to_vec() {
             for (i, inst) in function.block(block).insts.iter().enumerate() {
@@ -124,6 +124,7 @@ impl Steady {
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
             | Kind::Copy(_)
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => return None,
         }
@@ -138,13 +139,14 @@ impl Steady {
     /// What of the names that live across a point is found again, and what has to be kept. A value that may not be defined
     /// yet at the point is kept: it is zero then.
     pub fn split(&self, stop: Stop, names: &[Name]) -> (Vec<Name>, Vec<Name>) {
-        names.iter().partition(|&&name| {
-            self.definition(name).is_some_and(|d| match stop {
-                Stop::Meets { block: b, .. } => {
-                    b == d.block || self.cfg.strictly_dominates(d.block, b)
-                }
-                Stop::Yields(b) => self.cfg.strictly_dominates(d.block, b),
-            })
+        (names.iter()).partition(|&&name| self.is_found(name, stop))
+    }
+
+    /// Whether a name that lives across a point is found again.
+    pub fn is_found(&self, name: Name, stop: Stop) -> bool {
+        self.definition(name).is_some_and(|d| match stop {
+            Stop::Meets { block: b, .. } => b == d.block || self.cfg.strictly_dominates(d.block, b),
+            Stop::Yields(b) => self.cfg.strictly_dominates(d.block, b),
         })
     }
 

@@ -3,7 +3,9 @@
 use super::FunctionPlan;
 use super::names::{Name, Names};
 use super::regions::{Regions, Stop};
-use crate::ir::sync::as_meet;
+use crate::ir::control::Terminator;
+use crate::ir::memory::Order;
+use crate::ir::sync::{MbarrierOp, as_meet};
 use crate::ir::{Block, Function, Inst, Kind};
 use rustc_hash::FxHashMap;
 
@@ -14,10 +16,11 @@ const MOST_PAIRS: usize = 4_000_000;
 ///
 /// Slots: no byte of a lane's is another lane's at any point, and values at one point have slots of their own.
 ///
-/// Rules: every meeting ends its block, without a guard, and begins a region, as every head of a loop that may wait does; a region
+/// Rules: every meeting ends its block, without a guard, and begins a region; so does a block on every way round a loop in
+/// which a thread looks at what others do; a region
 /// is entered through its point alone; what is read behind a point before it is written is kept for each thread,
 /// given by the meeting, or found again; what is found again has one definition, on every way to the point, made of
-/// constants, parameters, what tells threads apart, and values of that kind.
+/// constants, parameters, what tells threads apart, and values of that kind that are defined before it.
 ///
 /// # Errors
 /// The first rule that is broken: a bug of ours.
@@ -31,12 +34,14 @@ pub fn verify(plan: &FunctionPlan) -> Result<(), String> {
         regions,
         function,
     };
+    check.points()?;
     check.shape()?;
     check.slots()?;
     // The definition takes time and memory with the product of blocks and names.
     if function.blocks.len() * plan.names.len() > MOST_PAIRS {
         return Ok(());
     }
+    check.turns()?;
     let live = check.live();
     for (point, crossing) in (0..).zip(&plan.crossings) {
         let resume = regions.points[point].resume;
@@ -68,6 +73,62 @@ impl Check<'_> {
         (0..self.function.blocks.len() as u32).map(Block)
     }
 
+    /// Each point is that of its blocks, and a region begins behind it.
+    fn points(&self) -> Result<(), String> {
+        if self.plan.crossings.len() != self.regions.points.len() {
+            return Err("a point has no crossing, or more than one".to_string());
+        }
+        for (number, point) in (0..).zip(&self.regions.points) {
+            let resume = self.function.block(point.resume);
+            let begins = self.regions.resumed(point.resume) == Some(number);
+            let fits = match point.stop {
+                Stop::Meets { block, .. } => {
+                    let leads = self.function.block(block).terminator.clone();
+                    self.regions.meets(block) == Some(number)
+                        && self.regions.meeting(number).is_some()
+                        && leads == Terminator::Jump(point.resume)
+                }
+                Stop::Yields(head) => {
+                    self.regions.yields(head) == Some(number)
+                        && resume.insts.is_empty()
+                        && resume.terminator == Terminator::Jump(head)
+                }
+            };
+            if !begins || !fits {
+                return Err(format!("no region begins at point {number}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// No loop in which a thread looks at what others do goes round without a point.
+    fn turns(&self) -> Result<(), String> {
+        let cut = |block| self.regions.meets(block).is_some();
+        for block in self.blocks() {
+            let insts = &self.function.block(block).insts;
+            if cut(block) || !insts.iter().any(|inst| polls(&inst.kind)) {
+                continue;
+            }
+            let mut seen = vec![false; self.function.blocks.len()];
+            let mut stack = vec![block];
+            while let Some(from) = stack.pop() {
+                let mut again = false;
+                (self.function.block(from).terminator).successors(|to| {
+                    if self.regions.yields(to).is_none() {
+                        again |= to == block;
+                        if !cut(to) && !std::mem::replace(&mut seen[to.index()], true) {
+                            stack.push(to);
+                        }
+                    }
+                });
+                if again {
+                    return Err(format!("the loop around {block} has no point"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Meetings and regions.
     fn shape(&self) -> Result<(), String> {
         for block in self.blocks() {
@@ -96,7 +157,7 @@ impl Check<'_> {
     /// Where values are kept: whose each byte of the frame is.
     fn slots(&self) -> Result<(), String> {
         const LANES: u32 = 32;
-        let mut owners: FxHashMap<u32, u32> = (0..LANES * 4).map(|byte| (byte, byte / 4)).collect();
+        let mut owners: FxHashMap<u32, u32> = FxHashMap::default();
         for (point, crossing) in self.plan.crossings.iter().enumerate() {
             let mut taken = FxHashMap::default();
             for (name, slot) in crossing.framed.iter().zip(&crossing.slots) {
@@ -174,7 +235,7 @@ impl Check<'_> {
 
     /// Whether a name can be found again behind a stop.
     fn is_steady(&self, name: Name, stop: Stop) -> Result<(), String> {
-        let (block, inst) = self.only_definition(name)?;
+        let ((block, index), inst) = self.only_definition(name)?;
         let stands = match stop {
             Stop::Meets { block, .. } | Stop::Yields(block) => block,
         };
@@ -193,6 +254,7 @@ impl Check<'_> {
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
             | Kind::Copy(_)
+            | Kind::Stack(_)
             | Kind::Hint { .. }
             | Kind::Unsupported => false,
         };
@@ -203,27 +265,31 @@ impl Check<'_> {
         Names::uses(&self.plan.names, inst, |n| sources.push(n));
         sources.into_iter().try_for_each(|source| {
             // On every way to the definition, and so to the point.
-            let (at, _) = self.only_definition(source)?;
-            if at != block && self.reaches(at, block) {
+            let ((at, before), _) = self.only_definition(source)?;
+            let defined = match at == block {
+                true => before < index,
+                false => !self.reaches(at, block),
+            };
+            if !defined {
                 return Err(format!("{source:?} may not be defined at {block}"));
             }
             self.is_steady(source, stop)
         })
     }
 
-    fn only_definition(&self, name: Name) -> Result<(Block, &Inst), String> {
+    fn only_definition(&self, name: Name) -> Result<((Block, usize), &Inst), String> {
         let mut found = Vec::new();
         for block in self.blocks() {
-            for inst in &self.function.block(block).insts {
+            for (index, inst) in self.function.block(block).insts.iter().enumerate() {
                 self.plan.names.defs(inst, |n| {
                     if n == name {
-                        found.push((block, inst));
+                        found.push(((block, index), inst));
                     }
                 });
             }
         }
         match found[..] {
-            [(block, inst)] if inst.guard.is_none() => Ok((block, inst)),
+            [(at, inst)] if inst.guard.is_none() => Ok((at, inst)),
             _ => Err(format!("{name:?} has {} definitions", found.len())),
         }
     }
@@ -242,5 +308,29 @@ impl Check<'_> {
             }
         }
         false
+    }
+}
+
+/// Whether an instruction looks at what other threads do, by itself, so that one in a loop may wait for them.
+fn polls(kind: &Kind) -> bool {
+    match kind {
+        Kind::Load(load) => match load.order {
+            Order::Volatile | Order::Relaxed | Order::Acquire | Order::AcquireRelease => true,
+            Order::Weak | Order::Release => false,
+        },
+        Kind::Atomic(atomic) => atomic.dsts.iter().any(Option::is_some),
+        Kind::Mbarrier(mbarrier) => matches!(mbarrier.op, MbarrierOp::Test { .. }),
+        Kind::Hint { name } => *name == "nanosleep",
+        Kind::Pure(_)
+        | Kind::Store(_)
+        | Kind::AddressOf(_)
+        | Kind::FunctionAddress { .. }
+        | Kind::Special { .. }
+        | Kind::Call(_)
+        | Kind::Meet(_)
+        | Kind::Fence(_)
+        | Kind::Copy(_)
+        | Kind::Stack(_)
+        | Kind::Unsupported => false,
     }
 }

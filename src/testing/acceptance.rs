@@ -249,6 +249,7 @@ fn table<'a, R: Send + 'a>(
                 title: "a row of an acceptance table".to_string(),
                 group: "(table)".to_string(),
                 engine: None,
+                width: None,
                 outcome: Outcome::failed("a row that can be read", error.message),
             }),
         }
@@ -269,6 +270,7 @@ fn table<'a, R: Send + 'a>(
                     title: r.title,
                     group: r.group,
                     engine: None,
+                    width: None,
                 })
                 .collect()
         }));

@@ -12,7 +12,7 @@ use super::{FormatError, files};
 use crate::diag::Severity;
 use crate::error::Error;
 use crate::machine::{Fault, FaultKind};
-use crate::runtime::{EngineKind, Module, Program};
+use crate::runtime::{EngineKind, Module, ModuleConfig, Program};
 use std::time::Duration;
 
 const DESCRIPTIONS: &str = "(launch description)";
@@ -44,6 +44,7 @@ impl Cases<'_> {
             title: title.to_string(),
             group: group.to_string(),
             engine,
+            width: None,
             outcome,
         });
     }
@@ -109,7 +110,8 @@ pub(super) fn launch_toml(shared: &Shared<'_>, file: &TestFile) -> Vec<CaseResul
         let prepared = files::read_text(&folder.join(name))
             .map_err(|e| Outcome::failed("a module that can be read", e.message))
             .and_then(|(path, text)| {
-                Module::parse_named(path, text)
+                shared
+                    .module(path, text)
                     .and_then(|module| Prepared::new(&module, &description.spec, &shared.engine))
                     .map_err(|e| outcome_of_error("a launch", &e))
             });
@@ -208,8 +210,16 @@ pub(super) fn ptx(shared: &Shared<'_>, file: &TestFile) -> Vec<CaseResult> {
         file,
         results: Vec::new(),
     };
-    let program = Module::parse_named(&file.name, &*file.text)
-        .and_then(|module| shared.engine.compile(&module));
+    let reading = match launch_lines::reading(&file.text) {
+        Ok(reading) => reading.unwrap_or(shared.options.reading),
+        Err(error) => {
+            cases.format_error(LAUNCHES, &error);
+            return cases.results;
+        }
+    };
+    let config = ModuleConfig::default().name(&file.name).reading(reading);
+    let program =
+        Module::parse_with(&*file.text, config).and_then(|module| shared.engine.compile(&module));
     match launch_lines::parse(&file.text) {
         Ok(list) => list
             .iter()

@@ -113,12 +113,16 @@ impl Prepared {
             }
         }
         let output = Output::default();
+        let mut launch = Launch::grid(spec.grid)
+            .block(spec.block)
+            .shared(spec.dynamic_shared)
+            .output(&output);
+        if let Some(cluster) = spec.cluster {
+            launch = launch.cluster(cluster);
+        }
         Ok(Prepared {
             kernel,
-            launch: Launch::grid(spec.grid)
-                .block(spec.block)
-                .shared(spec.dynamic_shared)
-                .output(&output),
+            launch,
             output,
             args,
             buffers,
@@ -162,6 +166,11 @@ impl Prepared {
         self.refill()?;
         let launch = self.launch.clone();
         self.outcome(self.kernel.launch_traced(launch, &self.args, trace))
+    }
+
+    /// Whether threads of the kernel may have to be left, so that both engines can follow a schedule.
+    pub(crate) fn kernel_suspends(&self) -> bool {
+        self.kernel.suspends()
     }
 
     /// The program that the kernel is of.

@@ -12,6 +12,8 @@ pub struct LaunchSpec {
     pub grid: [u32; 3],
     /// Threads of a CTA, x y z.
     pub block: [u32; 3],
+    /// CTAs of a cluster, x y z, if the launch says.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
     /// Arguments in the order of the kernel's parameters.

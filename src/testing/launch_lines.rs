@@ -3,6 +3,7 @@
 use super::FormatError;
 use super::contents::{self, ElemTy, MAX_BYTES};
 use super::launch::{self, Arg, ArgValue, LaunchSpec};
+use crate::ir::Reading;
 
 /// A launch with what is expected of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +47,26 @@ fn directive(line: &str) -> Option<(&str, &str)> {
     })
 }
 
+/// How the instructions of a file are read, if it says so: `//@ reading text`, `//@ reading nvidia`, once for all of its cases.
+///
+/// # Errors
+/// Another word, or two of them.
+pub fn reading(text: &str) -> Result<Option<Reading>, FormatError> {
+    let mut found = None;
+    for (index, line) in text.lines().enumerate() {
+        let Some(("reading", name)) = directive(line) else {
+            continue;
+        };
+        let reading = Reading::parse(name)
+            .ok_or_else(|| FormatError::new(format!("`{name}` is no reading: text or nvidia")));
+        let reading = reading.map_err(|e| e.at(index as u32 + 1))?;
+        if found.replace(reading).is_some_and(|first| first != reading) {
+            return Err(FormatError::new("a file is read in one way").at(index as u32 + 1));
+        }
+    }
+    Ok(found)
+}
+
 /// Reads the launch cases of a file. Each begins with `//@ entry`; lines before the first belong to it.
 ///
 /// # Errors
@@ -77,6 +98,7 @@ struct Builder {
     entry: Option<(u32, String)>,
     grid: Option<[u32; 3]>,
     block: Option<[u32; 3]>,
+    cluster: Option<[u32; 3]>,
     dynamic_shared: u32,
     args: Vec<Arg>,
     buffers: Vec<(u32, String, Vec<u32>)>,
@@ -97,12 +119,14 @@ impl Builder {
             "entry" => self.entry = Some((line, name(word, rest)?.to_string())),
             "grid" => self.grid = Some(three(rest)?),
             "block" => self.block = Some(three(rest)?),
+            "cluster" => self.cluster = Some(three(rest)?),
             "dynamic-shared" => {
                 self.dynamic_shared = rest
                     .parse()
                     .map_err(|_| FormatError::new(format!("`{rest}` is no number of bytes")))?;
             }
-            "ptxas-arch" => {}
+            // The file's: see `reading`.
+            "ptxas-arch" | "reading" => {}
             "arg" => self.args.push(arg(rest, left)?),
             "expect" => {
                 let (name, list) = named_words(rest)?;
@@ -165,6 +189,7 @@ impl Builder {
                 kernel,
                 grid: self.grid.unwrap_or([1; 3]),
                 block: self.block.unwrap_or([1; 3]),
+                cluster: self.cluster,
                 dynamic_shared: self.dynamic_shared,
                 args: self.args,
             },
@@ -305,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_whole_case() {
-        let text = "// words\n.version 8.7\n//@ entry k\n//@ grid 2 1 1\n//@ block 32 2 1\n\
+        let text = "// words\n.version 8.7\n//@ entry k\n//@ grid 2 1 1\n//@ block 32 2 1\n//@ cluster 2 1 1\n\
                     //@ dynamic-shared 64\n//@ ptxas-arch sm_80\n//@ arg out ptr u32[3] init all deadbeef\n\
                     //@ arg in ptr u32[3] init 1 0x2\n//@ arg x val u64 7\n//@ arg s val bytes fe00\n\
                     //@ expect out 1 2\n//@ expect-global g ff\n";
@@ -316,6 +341,7 @@ mod tests {
         };
         assert_eq!((case.line, case.spec.kernel.as_str()), (3, "k"));
         assert_eq!((case.spec.grid, case.spec.block), ([2, 1, 1], [32, 2, 1]));
+        assert_eq!(case.spec.cluster, Some([2, 1, 1]));
         assert_eq!(case.spec.dynamic_shared, 64);
         let value = |i: usize| &case.spec.args[i].value;
         let filled = [0xef, 0xbe, 0xad, 0xde].repeat(3);
@@ -352,6 +378,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_read_in_one_way() {
+        assert_eq!(reading("//@ entry k\n"), Ok(None));
+        let text = "//@ reading nvidia\n//@ entry k\n//@ expect-fault trap\n";
+        assert_eq!(reading(text), Ok(Some(Reading::Nvidia)));
+        assert_eq!(parse(text).map(|cases| cases.len()), Ok(1));
+        assert_eq!(reading("//@ reading text"), Ok(Some(Reading::Text)));
+        for (text, line) in [
+            ("\n//@ reading amd", 2),
+            ("//@ reading", 1),
+            ("//@ reading text\n//@ reading nvidia", 2),
+        ] {
+            assert_eq!(reading(text).expect_err(text).line, Some(line), "{text}");
+        }
+    }
+
+    #[test]
     fn mistakes_name_their_line() {
         for (text, line) in [
             ("//@ entry", 1),
@@ -359,6 +401,7 @@ mod tests {
             ("//@ entry k\n//@ nonsense", 2),
             ("//@ entry k\n//@ grid 1 2", 2),
             ("//@ entry k\n//@ grid 1 2 x", 2),
+            ("//@ entry k\n//@ cluster 2", 2),
             ("//@ entry k\n//@ arg a ptr u32", 2),
             ("//@ entry k\n//@ arg a ptr u32[1] init 1 2", 2),
             ("//@ entry k\n//@ arg a ptr u32[1] fill 1", 2),

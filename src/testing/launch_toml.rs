@@ -54,6 +54,7 @@ struct File {
     entry: String,
     grid: [u32; 3],
     block: [u32; 3],
+    cluster: Option<[u32; 3]>,
     #[serde(default)]
     shared_bytes: u32,
     expect: Option<String>,
@@ -154,6 +155,7 @@ impl LaunchFile {
                 kernel: file.entry,
                 grid: file.grid,
                 block: file.block,
+                cluster: file.cluster,
                 dynamic_shared: file.shared_bytes,
                 args,
             },

@@ -55,6 +55,8 @@ pub struct CaseResult {
     pub group: String,
     /// Who executed it, if anyone did.
     pub engine: Option<EngineKind>,
+    /// How many threads it took together, if several widths were tried.
+    pub width: Option<u32>,
     /// What came of it.
     pub outcome: Outcome,
 }
@@ -92,8 +94,10 @@ impl fmt::Display for CaseResult {
             Outcome::Skipped { needs } => ("skipped", format!(": needs {}", needs.join(", "))),
         };
         write!(f, "{word} {}", self.name())?;
-        if let Some(engine) = self.engine {
-            write!(f, " [{}]", engine_name(engine))?;
+        match (self.engine.map(engine_name), self.width) {
+            (Some(engine), Some(width)) => write!(f, " [{engine}, width {width}]")?,
+            (Some(engine), None) => write!(f, " [{engine}]")?,
+            (None, _) => {}
         }
         // A failure is one line, whatever the message.
         f.write_str(&more.replace('\n', " | "))
@@ -251,6 +255,7 @@ mod tests {
             title: format!("{group}.u32 %d, %a"),
             group: group.to_string(),
             engine,
+            width: None,
             outcome,
         }
     }

@@ -4,7 +4,8 @@ use super::discover::{FileKind, TestFile};
 use super::report::{CaseResult, Outcome, Report, case_name};
 use super::{acceptance, cases, vectors};
 use crate::error::{Error, Unsupported};
-use crate::runtime::{Engine, EngineConfig, EngineKind};
+use crate::ir::Reading;
+use crate::runtime::{Engine, EngineConfig, EngineKind, Module, ModuleConfig};
 use rayon::prelude::*;
 use regex::Regex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,8 @@ use std::time::Duration;
 pub struct Options {
     /// The engines; with both, their outcomes are also compared with each other.
     pub engines: Vec<EngineKind>,
+    /// Which meaning instructions have, and tables of differences expect, where there are two; a file may say another.
+    pub reading: Reading,
     /// Worker threads of a launch; 0 for all.
     pub threads: usize,
     /// Schedules besides the canonical one that each launch follows.
@@ -27,6 +30,8 @@ pub struct Options {
     pub time_limit: Option<Duration>,
     /// Settings of Cranelift's, by name and value.
     pub settings: Vec<(String, String)>,
+    /// How many threads native code takes together, one after another; none for as many as the settings say.
+    pub widths: Vec<u32>,
 }
 
 impl Default for Options {
@@ -34,12 +39,14 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             engines: vec![EngineKind::Interpreter, EngineKind::Native],
+            reading: Reading::Text,
             threads: 0,
             seeds: 0,
             filter: None,
             jobs: 0,
             time_limit: Some(Duration::from_secs(10)),
             settings: Vec::new(),
+            widths: Vec::new(),
         }
     }
 }
@@ -66,6 +73,18 @@ pub(super) struct Shared<'a> {
     pub engine: Engine,
 }
 
+impl Shared<'_> {
+    /// Reads a module as the options say.
+    pub(super) fn module(
+        &self,
+        name: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Result<Module, Error> {
+        let config = ModuleConfig::default().name(name);
+        Module::parse_with(text, config.reading(self.options.reading))
+    }
+}
+
 /// What [`run_watched`] counts up to.
 pub const STEPS: u64 = 1000;
 
@@ -76,6 +95,30 @@ pub fn run(files: &[TestFile], options: &Options) -> Report {
 
 /// Runs all cases of `files`; `watch` is told now and then how much is done, in parts of [`STEPS`].
 pub fn run_watched(files: &[TestFile], options: &Options, watch: &(dyn Fn(u64) + Sync)) -> Report {
+    let (mut cases, count) = (Vec::new(), options.widths.len() as u64);
+    for (i, &width) in (0..).zip(&options.widths) {
+        let mut options = options.clone();
+        options.widths.clear();
+        let width_is = (crate::jit::WIDTH.to_string(), width.to_string());
+        options.settings.push(width_is);
+        if i > 0 {
+            options.engines.retain(|&e| e == EngineKind::Native);
+        }
+        let watch = |done| watch((i * STEPS + done) / count);
+        let mut report = run_watched(files, &options, &watch);
+        for case in &mut report.cases {
+            case.width = (case.engine == Some(EngineKind::Native)).then_some(width);
+        }
+        // What nobody executes is the same at every width.
+        cases.extend(
+            report
+                .cases
+                .extract_if(.., |c| i == 0 || c.engine.is_some()),
+        );
+    }
+    if count > 0 {
+        return Report { cases };
+    }
     let config = EngineConfig::default()
         .kind(EngineKind::Interpreter)
         .threads(options.threads)
@@ -108,14 +151,22 @@ pub fn run_watched(files: &[TestFile], options: &Options, watch: &(dyn Fn(u64) +
     }
 }
 
-/// Runs the cases of one file in both engines, as a test of its own.
+/// Runs the cases of one file in both engines, native code at each of `widths`, as a test of its own, with instructions read in this
+/// way.
 ///
 /// # Errors
 /// The first of the cases that fail, or need something else than `needs`; or that there are none.
-pub fn expect(file: &TestFile, needs: &[&str]) -> Result<(), String> {
+pub fn expect(
+    file: &TestFile,
+    reading: Reading,
+    widths: &[u32],
+    needs: &[&str],
+) -> Result<(), String> {
     const SHOWN: usize = 20;
     let options = Options {
         jobs: 1,
+        reading,
+        widths: widths.to_vec(),
         ..Options::default()
     };
     let report = run(std::slice::from_ref(file), &options);

@@ -502,3 +502,47 @@ fn of_several_faults_that_of_the_first_block_is_told() {
         }
     }
 }
+
+/// From a pointer into the middle of memory just the rest of it is reached, in either direction of a mistake.
+#[test]
+fn what_lies_behind_a_pointer_into_the_middle_ends_with_the_memory() {
+    const TEXT: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.entry fills(.param .u64 from, .param .u32 count)
+{
+    .reg .pred %p;
+    .reg .b32 %r<3>;
+    .reg .b64 %d;
+    mov.u32 %r1, %tid.x;
+    ld.param.u32 %r2, [count];
+    setp.ge.u32 %p, %r1, %r2;
+    @%p ret;
+    ld.param.u64 %d, [from];
+    mad.wide.u32 %d, %r1, 4, %d;
+    st.global.u32 [%d], %r1;
+    ret;
+}";
+    for kind in ENGINES {
+        let instance = instance(TEXT, EngineConfig::default().kind(kind));
+        let device = instance.device();
+        let kernel = instance.kernel("fills").unwrap();
+        for words in [64u32, 65, 100] {
+            for skipped in [1u32, 8, 32, 63] {
+                let buffer = device.alloc_zeroed::<u32>(words as usize).unwrap();
+                let from = buffer.address().0 + 4 * u64::from(skipped);
+                let rest = words - skipped;
+                let launch = || Launch::grid(1).block(128);
+                kernel.launch(launch(), args![from, rest]).unwrap();
+                assert_eq!(buffer.to_vec().unwrap()[words as usize - 1], rest - 1);
+                let error = kernel.launch(launch(), args![from, rest + 1]).unwrap_err();
+                let Error::Fault(fault) = error else {
+                    panic!("{error}")
+                };
+                let end = buffer.address().0 + 4 * u64::from(words);
+                assert_eq!(fault.address, Some((end, 4)), "{kind:?} {words} {skipped}");
+            }
+        }
+    }
+}

@@ -39,6 +39,42 @@ pub(crate) const SCALE: &str = "
 }
 ";
 
+const MEETS: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.entry meets(.param .u64 sums)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %d<2>;
+    ld.param.u64 %d1, [sums];
+    mov.u32 %r1, %tid.x;
+    bar.sync 0;
+    red.global.add.u32 [%d1], %r1;
+    bar.sync 0;
+    ret;
+}
+";
+
+#[test]
+fn a_launch_counts_threads_that_meet() {
+    let threads = 37u64 * 70;
+    let sum = 37 * (69 * 70 / 2);
+    for kind in ENGINES {
+        for workers in [1, 3] {
+            let instance = instance(MEETS, EngineConfig::default().kind(kind).threads(workers));
+            let sums = instance.device().alloc_zeroed::<u32>(1).unwrap();
+            let kernel = instance.kernel("meets").unwrap();
+            let launch = Launch::grid(37).block(70);
+            let report = kernel.launch(launch, args![&sums]).unwrap();
+            assert_eq!(sums.to_vec().unwrap(), [sum]);
+            assert_eq!((report.blocks, report.threads), (37, threads));
+            let steps = (kind == EngineKind::Interpreter).then_some(6 * threads);
+            assert_eq!(report.steps, steps);
+        }
+    }
+}
+
 #[test]
 fn a_launch_runs_every_thread_once_whatever_the_number_of_workers() {
     let n = 100_003u32;

@@ -6,6 +6,7 @@ mod clif;
 mod faults;
 mod launches;
 mod limits;
+mod readings;
 mod settings;
 mod surface;
 mod wrong_use;

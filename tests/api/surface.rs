@@ -6,8 +6,8 @@ use ptxlift::error::{Internal, Missing, Unsupported};
 use ptxlift::{
     Address, AnyFunction, Arg, Buffer, ByValue, Cancel, CompileStats, Device, DeviceConfig, Dim,
     Engine, EngineConfig, EngineKind, Error, Fault, FaultKind, Function, FunctionInfo,
-    FunctionStats, Instance, Kernel, Launch, Module, Nearest, OptLevel, Parameter, ParseStats,
-    Program, Report, Stage, Step, Usage, Variable,
+    FunctionStats, Instance, Kernel, Launch, Module, ModuleConfig, Nearest, OptLevel, Parameter,
+    ParseStats, Program, Reading, Report, Stage, Step, Usage, Variable,
 };
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -32,6 +32,8 @@ fn handles_are_shared_between_threads() {
     handle::<Arg>();
     handle::<Launch>();
     handle::<EngineConfig>();
+    handle::<ModuleConfig>();
+    handle::<Reading>();
     handle::<DeviceConfig>();
     handle::<CompileStats>();
     handle::<FunctionStats>();

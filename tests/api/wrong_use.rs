@@ -133,6 +133,73 @@ fn grids_and_blocks_out_of_range() {
 }
 
 #[test]
+fn clusters_that_do_not_fit() {
+    let text = "
+.version 9.0
+.target sm_90
+.address_size 64
+.entry any() { ret; }
+.entry exact() .reqnctapercluster 2, 2 { ret; }
+.entry told() .explicitcluster { ret; }
+.entry most() .maxclusterrank 4 { ret; }
+.entry open() .reqnctapercluster 0 { ret; }
+.entry whole() .reqntid 32 .reqnctapercluster 3 .blocksareclusters { ret; }
+.entry huge() .reqnctapercluster 4, 4, 2 { ret; }
+.entry overflow() .reqnctapercluster 65536, 65536, 65536 { ret; }
+";
+    let instance = instance(text, EngineConfig::default());
+    let launch =
+        |name: &str, launch: Launch| instance.kernel(name).unwrap().launch(launch, args![]);
+    let said = |name: &str, wrong: Launch, words: &str| {
+        let error = usage(launch(name, wrong));
+        assert!(matches!(error, Usage::Dimensions { .. }), "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    let blocks = |name, wanted: Launch| launch(name, wanted).unwrap().blocks;
+    assert_eq!(blocks("any", Launch::grid((4, 2)).cluster((2, 2))), 8);
+    assert_eq!(blocks("any", Launch::grid(16).cluster(16)), 16);
+    said("any", Launch::grid(0).cluster(2), "out of range");
+    said(
+        "any",
+        Launch::grid(17).cluster(17),
+        "has 17 blocks: from 1 to 16",
+    );
+    said("any", Launch::grid(4).cluster(0), "has 0 blocks");
+    said("any", Launch::grid(4).cluster((2, 0)), "has 0 blocks");
+    let odd = "a grid of (3, 1, 1) cannot be divided into clusters of (2, 1, 1)";
+    said("any", Launch::grid(3).cluster(2), odd);
+    said(
+        "any",
+        Launch::grid((2, 1)).cluster((1, 2)),
+        "cannot be divided",
+    );
+    assert_eq!(blocks("exact", Launch::grid((2, 4))), 8);
+    assert_eq!(blocks("exact", Launch::grid((2, 4)).cluster((2, 2))), 8);
+    said("exact", Launch::grid((2, 3)), "cannot be divided");
+    let other = "`.reqnctapercluster` wants a cluster of (2, 2, 1), not (4, 1, 1)";
+    said("exact", Launch::grid((4, 4)).cluster(4), other);
+    said(
+        "told",
+        Launch::grid(2),
+        "`.explicitcluster` wants the launch to say",
+    );
+    assert_eq!(blocks("told", Launch::grid(2).cluster(1)), 2);
+    assert_eq!(blocks("most", Launch::grid(8).cluster(4)), 8);
+    let many = "`.maxclusterrank` allows 4 blocks in a cluster, not 8";
+    said("most", Launch::grid(8).cluster(8), many);
+    assert_eq!(blocks("open", Launch::grid(5)), 5);
+    assert_eq!(blocks("open", Launch::grid(6).cluster(2)), 6);
+    assert_eq!(blocks("whole", Launch::grid(5).block(32)), 15);
+    said("whole", Launch::grid(0x4000_0000).block(32), "out of range");
+    said(
+        "huge",
+        Launch::grid((4, 4, 2)),
+        "has 32 blocks: from 1 to 16",
+    );
+    said("overflow", Launch::grid(1), "from 1 to 16");
+}
+
+#[test]
 fn what_is_unsupported_is_refused_when_it_is_asked_for() {
     let text = "
 .version 7.0
@@ -141,13 +208,13 @@ fn what_is_unsupported_is_refused_when_it_is_asked_for() {
 .func helper()
 {
     .reg .f32 %f<2>;
-    sin.approx.f32 %f1, %f0;
+    movmatrix.sync.aligned.m8n8.trans.b16 %f1, %f0;
     ret;
 }
 .entry direct()
 {
     wgmma.fence.sync.aligned;
-    alloca.u32 %r1, 8;
+    wgmma.wait_group.sync.aligned 0;
     ret;
 }
 .entry through()
@@ -182,7 +249,10 @@ fn what_is_unsupported_is_refused_when_it_is_asked_for() {
         let Err(Error::Unsupported(through)) = instance.kernel("through") else {
             panic!("supported")
         };
-        assert_eq!(through.missing[0].what, "sin.approx.f32");
+        assert_eq!(
+            through.missing[0].what,
+            "movmatrix.sync.aligned.m8n8.trans.b16"
+        );
     }
 }
 

@@ -130,10 +130,10 @@ fn all_that_is_unsupported_is_listed_and_the_rest_stays_usable() {
         ".extern .func (.param .b32 r) __cuda_syscall_x(.param .b64 a, .param .b64 b);
          .entry good() { ret; }
          .entry bad() {
-             .reg .f32 f;
+             .reg .b32 f;
              .param .b64 a;
              .param .b32 r;
-             add.f32 f, f, f;
+             movmatrix.sync.aligned.m8n8.trans.b16 f, f;
              call (r), __cuda_syscall_x, (a, a);
              wgmma.fence.sync.aligned;
              ret;
@@ -146,23 +146,11 @@ fn all_that_is_unsupported_is_listed_and_the_rest_stays_usable() {
         .map(|u| (u.at.expect("a place").1.line, u.family))
         .collect();
     let expected = [
-        (10, "floating point"),
+        (10, "tensor cores"),
         (11, "system calls"),
         (12, "tensor cores"),
     ];
     assert_eq!(lacking, expected);
-}
-
-#[test]
-fn kernels_of_clusters_of_several_blocks_are_not_run_as_if_their_blocks_were_alone() {
-    let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
-         .entry two() .reqnctapercluster 1, 2, 1 { ret; }\n\
-         .entry one() .reqnctapercluster 1, 1, 1 { ret; }\n";
-    let module = Module::parse(text).expect("ok");
-    let lacking: Vec<Vec<&str>> = (module.kernels())
-        .map(|kernel| kernel.unsupported().map(|u| u.family).collect())
-        .collect();
-    assert_eq!(lacking, [vec!["clusters"], vec![]]);
 }
 
 #[test]

@@ -63,7 +63,10 @@ fn mistakes() {
     let output = ptxlift(&["eval", "bfe.b32 %d, %a, %b, %c", "1", "2", "3"]);
     code(&output, 1);
     assert!(stderr(&output).contains("b32"), "{}", stderr(&output));
-    code(&ptxlift(&["eval", "add.rn.f32 %d, %a, %b", "1", "2"]), 4);
+    code(
+        &ptxlift(&["eval", "movmatrix.sync.aligned.m8n8.trans.b16 %d, %a", "1"]),
+        4,
+    );
     code(&ptxlift(&["eval", "popc.b32 %d, %a"]), 2);
     code(&ptxlift(&["eval", "popc.b32 %d, %a", "many"]), 2);
     let output = ptxlift(&["eval", "popc.b32 %d, %a", "1", "--target", "sm_50"]);

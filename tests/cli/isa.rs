@@ -31,6 +31,24 @@ fn families_and_forms() {
 }
 
 #[test]
+fn both_readings_where_they_differ() {
+    for (name, words) in [
+        ("vset", "--reading nvidia: .min, .max"),
+        ("vadd", "--reading nvidia: saturated .u32"),
+        ("vshl", "--reading nvidia: saturation looks at two bits"),
+        ("vmad", "--reading nvidia: whole words and c are signed"),
+        ("bfe", "--reading nvidia: 64-bit types"),
+        ("bfi", "--reading nvidia: 64-bit types"),
+        ("fns", "--reading nvidia: an offset of 80000000"),
+        ("cvt", "--reading nvidia: .rm, .rp: .ftz is ignored"),
+    ] {
+        let text = stdout(&ptxlift(&["isa", name]));
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    assert!(!stdout(&ptxlift(&["isa", "add"])).contains("nvidia"));
+}
+
+#[test]
 fn lines_are_no_longer_than_a_page_is_wide() {
     for name in ["ld", "st", "cvt", "vmad", "prefetch"] {
         let output = ptxlift(&["isa", name]);

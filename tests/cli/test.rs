@@ -95,13 +95,14 @@ fn rows_that_are_no_statements_spoil_no_others() {
 #[test]
 fn filters_strictness_and_json() {
     let folder = Folder::new();
-    let rows = format!("{ROWS}add.rn.f32 %d, %a, %b\t3f800000 3f800000\t40000000\tfold\n");
+    let rows =
+        format!("{ROWS}movmatrix.sync.aligned.m8n8.trans.b16 %d, %a\t3f800000\t40000000\tfold\n");
     let file = folder.file("t.tsv", rows);
     let output = ptxlift(&["test", "--filter", "clz", &file]);
     assert!(stdout(&output).ends_with("\n2 passed, 0 failed, 0 skipped\n"));
     let output = ptxlift(&["test", "--filter", ":4:", &file]);
     assert!(stdout(&output).ends_with("0 passed, 0 failed, 2 skipped\n"));
-    assert!(stdout(&output).contains("skipped for floating point: 2 cases"));
+    assert!(stdout(&output).contains("skipped for tensor cores: 2 cases"));
     let output = ptxlift(&["test", "--strict", &file]);
     code(&output, 1);
     assert!(stdout(&output).ends_with("\n6 passed, 2 failed, 0 skipped\n"));
@@ -134,7 +135,7 @@ fn acceptance_tables() {
          add.u33 %r0, %r1, %r2;\treject\n\
          ld.shared.u32 %r0, [s];\taccept\tmodule:.shared .b32 s;\n\
          mov.b8 %b0, %b1;\treject\tbody:.reg .b8 %b<2>;\n\
-         add.rn.f32 %r0, %r1, %r2;\taccept\n",
+         movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1;\taccept\n",
     );
     folder.file(
         "versions.tsv",
@@ -302,4 +303,44 @@ fn seeds_find_what_depends_on_the_schedule() {
     code(&output, 1);
     let text = stdout(&output);
     assert!(text.contains(", with seed "), "{text}");
+}
+
+/// A row of a table of differences, and a file that is read in one way whatever the command says.
+#[test]
+fn readings_of_tables_and_files() {
+    let folder = Folder::new();
+    folder.file(
+        "fns_vs_spec.tsv",
+        "fns.b32 %d, %a, %b, %c\t00000100 0000001a 80000000\t00000000\tfold\tffffffff\n",
+    );
+    folder.file("bits.tsv", ROWS);
+    let function = ".version 8.0\n.target sm_80\n.func (.reg .u32 d) f(.reg .u32 a) {\n\
+                    fns.b32 d, a, 26, 0x80000000;\nret;\n}\n";
+    folder.file(
+        "fixed.ptx",
+        format!("//@ reading nvidia\n{function}// run: %f(0x100) == 0\n"),
+    );
+    for reading in ["text", "nvidia"] {
+        let output = ptxlift(&["test", "--reading", reading, &folder.path("")]);
+        code(&output, 0);
+        let text = stdout(&output);
+        assert!(
+            text.ends_with("\n10 passed, 0 failed, 0 skipped\n"),
+            "{text}"
+        );
+    }
+    let open = folder.file("open.ptx", format!("{function}// run: %f(0x100) == 0\n"));
+    code(&ptxlift(&["test", "--reading", "nvidia", &open]), 0);
+    code(&ptxlift(&["test", &open]), 1);
+    let bad = folder.file(
+        "bad.ptx",
+        format!("//@ reading amd\n{function}// run: %f(1) == 0\n"),
+    );
+    let output = ptxlift(&["test", &bad]);
+    code(&output, 1);
+    assert!(
+        stdout(&output).contains("text or nvidia"),
+        "{}",
+        stdout(&output)
+    );
 }

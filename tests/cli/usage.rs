@@ -34,22 +34,132 @@ fn help_is_no_error_and_nonsense_is() {
 
 #[test]
 fn what_comes_later_says_so() {
-    let file = "tests/vectors/popc.tsv";
     for args in [
-        &["test", "--width", "8", file][..],
-        &["test", "--reading", "nvidia", file],
-        &["run", "--width", "all", "x.ptx"],
-        &["run", "--reading", "nvidia", "x.ptx"],
-        &["dump", "--stage", "asm", "--target", "aarch64", "x.ptx"],
-        &["fuzz", "--width", "8"],
+        &["dump", "--stage", "asm", "--target", "aarch64", "x.ptx"][..],
+        &["run", "--interleave", "2", "x.ptx"],
     ] {
         let output = ptxlift(args);
         code(&output, 2);
         assert!(stderr(&output).contains("not built yet"), "{args:?}");
     }
-    let output = ptxlift(&["test", "--width", "3", file]);
-    code(&output, 2);
-    assert!(stderr(&output).contains("1, 4, 8, 16 or all"));
+}
+
+#[test]
+fn widths() {
+    let file = "tests/vectors/bmsk.tsv";
+    let cases = |args: &[&str]| {
+        let output = ptxlift(&[args, &[file]].concat());
+        code(&output, 0);
+        let last = stdout(&output).lines().last().map(str::to_string);
+        let passed = last.and_then(|l| l.split(' ').next().map(str::to_string));
+        passed.and_then(|n| n.parse::<u64>().ok()).expect("a count")
+    };
+    let native = cases(&["test", "--engine", "jit"]);
+    assert!(native > 0);
+    assert_eq!(cases(&["test", "--engine", "jit", "--width", "8"]), native);
+    assert_eq!(
+        cases(&["test", "--engine", "jit", "--width", "all"]),
+        4 * native
+    );
+    // The interpreter has no width.
+    assert_eq!(
+        cases(&["test", "--width", "all"]),
+        cases(&["test", "--engine", "interp"]) + 4 * native
+    );
+    for args in [
+        &["test", "--width", "3", file][..],
+        &["run", "--width", "all", "x.ptx"],
+        &["fuzz", "--width", "x"],
+    ] {
+        let output = ptxlift(args);
+        code(&output, 2);
+        assert!(stderr(&output).contains("1, 4, 8"), "{args:?}");
+    }
+}
+
+/// Where NVIDIA's tools depart from the text: ffffffff + 2 is saturated by the text alone.
+#[test]
+fn commands_read_in_either_way() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "sum.ptx",
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry sum(.param .u64 to) {\n\
+         .reg .b32 %r<2>; .reg .b64 %d;\nld.param.u64 %d, [to];\nmov.u32 %r0, 0xffffffff;\n\
+         vadd.u32.u32.u32.sat %r1, %r0, 2;\nst.global.u32 [%d], %r1;\nret;\n}\n",
+    );
+    for (reading, sum) in [
+        (&[][..], "4294967295"),
+        (&["--reading", "text"], "4294967295"),
+        (&["--reading", "isa"], "4294967295"),
+        (&["--reading", "nvidia"], "1"),
+    ] {
+        let args = [
+            "run",
+            "--engine",
+            "both",
+            &file,
+            "--arg",
+            "u32[1]:zeros",
+            "--print",
+            "0",
+        ];
+        let output = ptxlift(&[&args[..], reading].concat());
+        code(&output, 0);
+        let text = stdout(&output);
+        assert!(
+            text.lines()
+                .any(|l| l.split_whitespace().last() == Some(sum)),
+            "{text}"
+        );
+        let statement = ["vadd.u32.u32.u32.sat %d, %a, %b", "0xffffffff", "2"];
+        let output = ptxlift(&[&["eval"][..], reading, &statement].concat());
+        code(&output, 0);
+        let shown = format!("  {sum}  ");
+        assert_eq!(
+            stdout(&output).matches(&shown).count(),
+            2,
+            "{}",
+            stdout(&output)
+        );
+        let args = ["bench", &file, "--arg", "u32[1]:zeros", "--time", "0"];
+        code(&ptxlift(&[&args[..], reading].concat()), 0);
+        for stage in ["ir", "clif"] {
+            let output = ptxlift(&[&["dump", "--stage", stage, &file][..], reading].concat());
+            code(&output, 0);
+            let nvidia = reading.contains(&"nvidia");
+            if stage == "ir" {
+                assert_eq!(
+                    stdout(&output).contains("Nvidia"),
+                    nvidia,
+                    "{}",
+                    stdout(&output)
+                );
+            } else {
+                // The upper limit.
+                let clamps = stdout(&output).contains("smin");
+                assert_eq!(clamps, !nvidia, "{}", stdout(&output));
+            }
+        }
+    }
+    for args in [["fuzz", "--programs", "3"], ["run", "--kernel", "k"]] {
+        let output = ptxlift(&[&args[..], &["--reading", "amd"]].concat());
+        code(&output, 2);
+        assert!(stderr(&output).contains("nvidia"), "{}", stderr(&output));
+    }
+    for reading in ["text", "nvidia"] {
+        code(
+            &ptxlift(&[
+                "fuzz",
+                "--programs",
+                "5",
+                "--seed",
+                "1",
+                "--reading",
+                reading,
+            ]),
+            0,
+        );
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub struct Measured {
     pub cpu: f64,
     /// Seconds of the clock.
     pub wall: f64,
-    /// Most bytes that were resident at once, in MiB; 0 where the system does not say.
+    /// Most bytes that were resident at once, in MiB; 0 where the system does not say, or where they were fewer than this process had.
     pub megabytes: u64,
 }
 
@@ -45,12 +45,13 @@ impl Drop for Temporary {
 
 /// Runs a command to its end; one that goes on longer than `limit` is killed.
 ///
-/// The process that calls this must be small: what is measured includes what it has resident when it starts the other.
+/// The process that calls this should be small: less than what it ever had resident when it starts the other is not measured.
 pub fn measure(command: &mut Command, limit: Duration) -> Measured {
     let (out, err) = (Temporary::new(".out"), Temporary::new(".err"));
     let create = |file: &Temporary| File::create(&file.0).expect("a temporary file");
     command.stdout(Stdio::from(create(&out)));
     command.stderr(Stdio::from(create(&err)));
+    let own = most_resident();
     let start = Instant::now();
     let mut child = command.spawn().expect("the command starts");
     let (code, usage) = loop {
@@ -64,6 +65,8 @@ pub fn measure(command: &mut Command, limit: Duration) -> Measured {
     };
     let wall = start.elapsed().as_secs_f64();
     let (cpu, megabytes) = usage.unwrap_or((wall, 0));
+    // What the system says begins with the most that this process had.
+    let megabytes = if megabytes > own { megabytes } else { 0 };
     // No more than anybody looks at: this process must stay small.
     let read = |file: &Temporary| {
         let mut bytes = Vec::new();
@@ -79,6 +82,15 @@ pub fn measure(command: &mut Command, limit: Duration) -> Measured {
         wall,
         megabytes,
     }
+}
+
+/// The most that this process ever had resident, in MiB, rounded up; 0 where the system does not say.
+fn most_resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let number = line.and_then(|l| l.split_whitespace().next());
+    let kib: u64 = number.and_then(|n| n.parse().ok()).unwrap_or(0);
+    kib.div_ceil(1024)
 }
 
 /// Exit code, and seconds of processor time with the most MiB that were resident.

@@ -303,7 +303,7 @@ fn crowds() -> Vec<Case> {
         Case::new("a million declared functions", || {
             module(&each(MILLION, |i| format!(".extern .func f{i}();\n")))
         })
-        .within(20.0, 2500),
+        .within(20.0, 2750),
         Case::new("a million parameters", || {
             module(&format!(
                 ".func f({}.param .b32 z) {{ ret; }}",

@@ -5,7 +5,7 @@ use crate::case::HEADER;
 use ptxlift::diag::{Diagnostic, Diagnostics, Source, Span};
 use ptxlift::{
     Address, Arg, ByValue, Cancel, Device, DeviceConfig, Engine, EngineConfig, EngineKind, Error,
-    Instance, Launch, Module, OptLevel, Program, Stage, Usage, args,
+    Instance, Launch, Module, OptLevel, Program, Reading, Stage, Usage, args,
 };
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -619,7 +619,12 @@ fn formats() {
         let _ = LaunchFile::parse(text, &mut refuse);
         let _ = run_lines::parse(&format!(".func f() {{ ret; }}\n// run: {text}"));
         let _ = launch_lines::parse(&format!("//@ entry k\n//@ {text}\n//@ arg {text}"));
-        let _ = table::parse("t", &format!("{text}\t{text}\t{text}\t{text}"));
+        let _ = table::parse(
+            "t",
+            &format!("{text}\t{text}\t{text}\t{text}"),
+            Reading::Text,
+        );
+        let _ = launch_lines::reading(&format!("//@ reading {text}"));
         let _ = template::Template::parse(text);
     }
 }

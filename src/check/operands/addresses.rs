@@ -42,7 +42,8 @@ fn offset(expr: &Expr<'_>) -> Result<i64, Diagnostic> {
 fn space_of(word: Option<&str>) -> Option<Space> {
     match word? {
         "global" => Some(Space::Global),
-        "shared" | "shared::cta" | "shared::cluster" => Some(Space::Shared),
+        "shared" | "shared::cta" => Some(Space::Shared),
+        "shared::cluster" => Some(Space::Cluster),
         "local" => Some(Space::Local),
         "const" => Some(Space::Const),
         "param" | "param::entry" | "param::func" => Some(Space::Param),
@@ -76,6 +77,7 @@ impl Resolver<'_, '_> {
     ) -> Result<(), Diagnostic> {
         let fits = match wanted {
             Space::Generic => matches!(space, Space::Global | Space::Shared | Space::Local),
+            Space::Cluster => space == Space::Shared,
             Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
                 wanted == space
             }
@@ -87,6 +89,7 @@ impl Resolver<'_, '_> {
             Space::Generic => "generic",
             Space::Global => ".global",
             Space::Shared => ".shared",
+            Space::Cluster => ".shared::cluster",
             Space::Local => ".local",
             Space::Const => ".const",
             Space::Param => ".param",

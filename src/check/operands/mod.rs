@@ -98,7 +98,10 @@ fn exact(of: TypeOf) -> Fit {
 fn takes_functions(of: TypeOf) -> bool {
     match of {
         TypeOf::Slot(_) | TypeOf::Wide(_) => true,
-        TypeOf::Fixed(ty) => !matches!(ty.kind, TyKind::Unsigned | TyKind::Float),
+        TypeOf::Fixed(ty) => !matches!(
+            ty.kind,
+            TyKind::Unsigned | TyKind::Float | TyKind::PackedFloat | TyKind::Alternate(_)
+        ),
         TypeOf::Address => false,
     }
 }
@@ -130,9 +133,12 @@ fn fits(ty: Ty, decl: DeclTy, fit: Fit) -> bool {
             }
             DeclKind::Pred | DeclKind::PackedFloat => false,
         },
-        TyKind::PackedInt { .. } => {
-            decl.bits == ty.bits && matches!(decl.kind, DeclKind::Bits | DeclKind::PackedFloat)
-        }
+        TyKind::Alternate(_) => decl.bits == ty.bits && decl.kind == DeclKind::Bits,
+        TyKind::PackedInt { .. } | TyKind::PackedFloat => match decl.kind {
+            DeclKind::Bits => wide_enough,
+            DeclKind::PackedFloat => decl.bits == ty.bits,
+            DeclKind::Pred | DeclKind::Unsigned | DeclKind::Signed | DeclKind::Float => false,
+        },
     }
 }
 
@@ -210,6 +216,7 @@ impl Resolver<'_, '_> {
             OperandKind::AnyLiteral => self.literal(operand, None),
             OperandKind::Fraction => self.fraction(operand, ty),
             OperandKind::SetpDst => self.setp_destination(operand),
+            OperandKind::SetpOneDst => self.setp_one_destination(operand),
             OperandKind::PairDst => self.pair_destination(operand, ty, exact(param.ty)),
             OperandKind::MaybePairDst => {
                 self.maybe_pair_destination(operand, ty, exact(param.ty), false)
@@ -238,9 +245,16 @@ impl Resolver<'_, '_> {
             OperandKind::MbarrierAddress => self.address_in(operand, Space::Shared, true),
             OperandKind::Sink => self.sink(operand),
             OperandKind::AsyncSrc => self.async_source(operand, ty),
+            OperandKind::FourSrc => self.four_sources(operand, ty),
             OperandKind::SizeOrPred => self.size_or_predicate(operand, ty),
             OperandKind::SharedSrc => self.shared_source(operand, ty),
-            OperandKind::LoadDst => self.load_destination(without_sink(operand), ty),
+            OperandKind::LoadDst => {
+                self.load_destination(without_sink(operand), ty, Fit::WiderElement)
+            }
+            OperandKind::AtomDst if is_sink(operand) => {
+                self.element_destination(operand, ty, Fit::Exact)
+            }
+            OperandKind::AtomDst => self.load_destination(operand, ty, Fit::Exact),
             OperandKind::StoreSrc => self.store_source(operand, ty),
             OperandKind::MovDst => self.mov_destination(without_sink(operand), ty),
             OperandKind::MovSrc => self.mov_source(operand, ty),
@@ -334,7 +348,7 @@ impl Resolver<'_, '_> {
         available(
             &*self.context,
             name.span,
-            &format!("`{}`", name.text),
+            format_args!("`{}`", name.text),
             found.since,
             found.target,
         )?;

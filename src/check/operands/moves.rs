@@ -203,7 +203,10 @@ impl Resolver<'_, '_> {
         let kind_fits = match ty.kind {
             TyKind::Pred => special.bits == 1,
             TyKind::Bits | TyKind::Unsigned | TyKind::Signed => special.bits > 1,
-            TyKind::Float | TyKind::PackedInt { .. } => false,
+            TyKind::Float
+            | TyKind::PackedInt { .. }
+            | TyKind::PackedFloat
+            | TyKind::Alternate(_) => false,
         };
         let width_fits = ty.bits == special.bits
             || (fit == Fit::Wider && ty.bits < special.bits)

@@ -20,6 +20,8 @@ impl Resolver<'_, '_> {
     pub(super) fn constant(&mut self, expr: &Expr<'_>, ty: Ty) -> Result<Arg, Diagnostic> {
         let span = expr.span();
         let bits = match (constant::evaluate(expr)?, ty.kind) {
+            (_, TyKind::Alternate(_) | TyKind::PackedFloat) => return Err(no_constants(span, ty)),
+            (_, TyKind::Float) if !ty.has_constants() => return Err(no_constants(span, ty)),
             (
                 Constant::Int { value, .. },
                 TyKind::Bits | TyKind::Unsigned | TyKind::Signed | TyKind::PackedInt { .. },
@@ -35,10 +37,10 @@ impl Resolver<'_, '_> {
             // The assembler takes the 32 bits for a `.f64` as they are.
             (Constant::F32(bits), TyKind::Float) => u64::from(bits),
             (Constant::F32(bits), TyKind::Bits) if ty.bits == 32 => u64::from(bits),
-            (Constant::F64(bits), TyKind::Float) if ty.bits == 64 => bits,
             (Constant::F64(bits), TyKind::Float) if ty.bits == 32 => {
                 u64::from((f64::from_bits(bits) as f32).to_bits())
             }
+            (Constant::F64(bits), TyKind::Float) => bits,
             (Constant::F64(bits), TyKind::Bits) if ty.bits == 64 => bits,
             (
                 Constant::F32(_) | Constant::F64(_),
@@ -46,7 +48,6 @@ impl Resolver<'_, '_> {
                 | TyKind::Bits
                 | TyKind::Unsigned
                 | TyKind::Signed
-                | TyKind::Float
                 | TyKind::PackedInt { .. },
             ) => {
                 return Err(Diagnostic::error(
@@ -305,6 +306,25 @@ impl Resolver<'_, '_> {
         }
     }
 
+    /// `p`, `p|_`
+    pub(super) fn setp_one_destination(
+        &mut self,
+        operand: &Operand<'_>,
+    ) -> Result<Arg, Diagnostic> {
+        let (first, second) = match operand {
+            Operand::Pair(first, second, _) => (&**first, Some(&**second)),
+            single => (single, None),
+        };
+        if let Some(second) = second.filter(|second| !is_sink(second)) {
+            return Err(Diagnostic::error(
+                second.span(),
+                format!("this `{}` writes one predicate", self.mnemonic()),
+            ));
+        }
+        let predicate = self.predicate_register(first)?;
+        Ok(Arg::Dsts(Some(predicate.reg), None))
+    }
+
     /// `d|p`; `d` may be `_`.
     pub(super) fn pair_destination(
         &mut self,
@@ -428,6 +448,13 @@ impl Resolver<'_, '_> {
         };
         Ok(Arg::Src(value, RegClass::Pred))
     }
+}
+
+/// Types whose operands are registers alone.
+fn no_constants(span: Span, ty: Ty) -> Diagnostic {
+    Diagnostic::error(span, format!("the type `{ty}` has no constants"))
+        .label("expected a register")
+        .hint("load the constant with `mov.b16` or `mov.b32` first")
 }
 
 fn out_of_range(span: Span, value: i64, least: i64, most: i64) -> Diagnostic {

@@ -95,11 +95,12 @@ impl Resolver<'_, '_> {
         ))
     }
 
-    /// What `ld` writes.
+    /// What `ld` writes, and `atom` with `.vN`: elements that fit so.
     pub(super) fn load_destination(
         &mut self,
         operand: &Operand<'_>,
         ty: Ty,
+        fit: Fit,
     ) -> Result<Arg, Diagnostic> {
         let span = operand.span();
         if let Operand::Vector(elements, _) = operand {
@@ -109,12 +110,12 @@ impl Resolver<'_, '_> {
             }
             let elements = elements
                 .iter()
-                .map(|e| self.element_destination(e, ty, Fit::WiderElement))
+                .map(|e| self.element_destination(e, ty, fit))
                 .collect::<Result<_, _>>()?;
             return Ok(Arg::Vector(elements));
         }
         if let Some((elements, decl)) = self.vector_register(operand)? {
-            return self.whole_vector(span, &elements, decl, ty, Fit::WiderElement, true);
+            return self.whole_vector(span, &elements, decl, ty, fit, true);
         }
         if self.vector_length() > 1 {
             return Err(self.no_vector(operand));
@@ -185,6 +186,29 @@ impl Resolver<'_, '_> {
             return Err(self.no_vector(operand));
         }
         self.source(operand, ty, Fit::Exact, false)
+    }
+
+    /// `{a, b, e, f}`
+    pub(super) fn four_sources(
+        &mut self,
+        operand: &Operand<'_>,
+        ty: Ty,
+    ) -> Result<Arg, Diagnostic> {
+        let span = operand.span();
+        let elements = match operand {
+            Operand::Vector(elements, _) if elements.len() == 4 => elements,
+            _ => {
+                return Err(
+                    Diagnostic::error(span, "four values in braces are expected here")
+                        .label("expected `{a, b, e, f}`"),
+                );
+            }
+        };
+        let elements = elements
+            .iter()
+            .map(|e| self.source(e, ty, Fit::Exact, false))
+            .collect::<Result<_, _>>()?;
+        Ok(Arg::Vector(elements))
     }
 
     /// The type of an element when `ty` is made of `count` of them.

@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     for file in &args.files {
         let job = args.launch.job(file)?;
         for input in &job.modules {
-            let module = Module::parse_named(&*input.name, &*input.text)?;
+            let module = args.launch.reading.module(&*input.name, &*input.text)?;
             if job.description.is_none() {
                 args.launch.check_arguments(file, &module, &job.spec)?;
             }

@@ -2,7 +2,7 @@
 
 use super::super::error::Failure;
 use super::super::numbers::{self, TimeLimit};
-use super::super::{EngineArg, ReadingArg, require_width_1, settings};
+use super::super::{EngineArg, ReadingArg, settings};
 use super::trace;
 use crate::runtime::{Engine, EngineConfig, EngineKind};
 use std::fmt;
@@ -36,9 +36,6 @@ pub(in crate::cli) struct Args {
     /// Who executes [default: jit; interp with --trace]
     #[arg(long, value_enum)]
     pub(super) engine: Option<EngineArg>,
-    /// Which meaning is followed where NVIDIA's tools depart from the text of the PTX ISA
-    #[arg(long, value_enum, default_value = "isa")]
-    pub(super) reading: ReadingArg,
     /// Worker threads [default: all]
     #[arg(long, value_name = "N", value_parser = numbers::count)]
     pub(super) threads: Option<NonZeroUsize>,
@@ -68,16 +65,17 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
     #[arg(long, hide = true)]
-    pub(super) width: Option<String>,
-    #[arg(long, hide = true)]
     pub(super) interleave: Option<u32>,
     #[command(flatten)]
     pub(super) trace: trace::Filter,
 }
 
-/// What is launched of a PTX file, and how.
+/// What is launched of a PTX file, and how; how its instructions are read.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct LaunchArgs {
+    /// Which meaning is followed where NVIDIA's tools depart from the text of the PTX ISA
+    #[arg(long, value_enum, default_value = "text")]
+    pub(in crate::cli) reading: ReadingArg,
     /// The kernel [default: the only one]
     #[arg(long, value_name = "K")]
     pub(super) kernel: Option<String>,
@@ -87,6 +85,9 @@ pub(in crate::cli) struct LaunchArgs {
     /// Threads of a block [default: 1,1,1]
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_extent)]
     pub(super) block: Option<Extent>,
+    /// Blocks of a cluster, 16 at most [default: as the kernel says, or 1,1,1]
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_extent)]
+    pub(super) cluster: Option<Extent>,
     /// Bytes of dynamic shared memory [default: 0]
     #[arg(long, value_name = "BYTES", value_parser = numbers::bytes)]
     pub(super) shared: Option<u32>,
@@ -133,8 +134,7 @@ fn parse_output(text: &str) -> Result<(usize, PathBuf), String> {
 
 impl Args {
     pub(super) fn refuse_what_comes_later(&self) -> Result<(), Failure> {
-        self.reading.require_isa()?;
-        require_width_1(self.width.as_deref())?;
+        self.set.require_one_width()?;
         if self.interleave.is_some() {
             return Err(Failure::not_yet(
                 "`--interleave`",

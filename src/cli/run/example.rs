@@ -91,6 +91,7 @@ fn pointed_to(module: &ir::Module, function: &ir::Function) -> Vec<Option<u8>> {
                 | Kind::Fence(_)
                 | Kind::Mbarrier(_)
                 | Kind::Copy(_)
+                | Kind::Stack(_)
                 | Kind::Hint { .. }
                 | Kind::Unsupported => None,
             };

@@ -1,5 +1,6 @@
 //! What is launched: from a description, or from options.
 
+use super::super::ReadingArg;
 use super::super::error::Failure;
 use super::super::input::{self, Input};
 use super::super::out::{Out, counted, warn};
@@ -54,6 +55,7 @@ impl LaunchArgs {
             ("--kernel", self.kernel.is_some()),
             ("--grid", self.grid.is_some()),
             ("--block", self.block.is_some()),
+            ("--cluster", self.cluster.is_some()),
             ("--shared", self.shared.is_some()),
             ("--arg", !self.args.is_empty()),
         ];
@@ -98,6 +100,7 @@ impl LaunchArgs {
                 kernel,
                 grid: self.grid.map_or([1; 3], |e| e.0),
                 block: self.block.map_or([1; 3], |e| e.0),
+                cluster: self.cluster.map(|e| e.0),
                 dynamic_shared: self.shared.unwrap_or(0),
                 args,
             },
@@ -179,10 +182,17 @@ impl LaunchArgs {
         let file = file.display().to_string();
         let mut words = vec!["ptxlift".to_string(), "run".to_string(), file];
         words.extend(["--kernel".to_string(), spec.kernel.clone()]);
-        for (option, extent) in [("--grid", self.grid), ("--block", self.block)] {
+        for (option, extent) in [
+            ("--grid", self.grid),
+            ("--block", self.block),
+            ("--cluster", self.cluster),
+        ] {
             if let Some(extent) = extent {
                 words.extend([option.to_string(), extent.to_string()]);
             }
+        }
+        if self.reading != ReadingArg::Text {
+            words.extend(["--reading".to_string(), self.reading.reading().to_string()]);
         }
         if let Some(shared) = self.shared {
             words.extend(["--shared".to_string(), shared.to_string()]);

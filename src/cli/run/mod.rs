@@ -20,7 +20,7 @@ use super::progress::Progress;
 use crate::diag::Source;
 use crate::error::Error;
 use crate::interp::Step;
-use crate::runtime::{Cancel, EngineKind, Module};
+use crate::runtime::{Cancel, EngineKind};
 use crate::testing::exec::{self, Outcome, Prepared};
 use crate::testing::launch::ArgValue;
 use crate::testing::report::engine_name;
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     let cancel = interrupt::cancel()?;
     let mut wrong = false;
     for input in &job.modules {
-        let module = Module::parse_named(&*input.name, &*input.text)?;
+        let module = args.launch.reading.module(&*input.name, &*input.text)?;
         if job.description.is_none() {
             args.launch
                 .check_arguments(&args.file, &module, &job.spec)?;

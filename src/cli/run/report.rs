@@ -24,6 +24,8 @@ pub(super) struct LaunchReport<'a> {
     kernel: &'a str,
     grid: [u32; 3],
     block: [u32; 3],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<[u32; 3]>,
     engine: &'static str,
     /// `done` or `fault`.
     outcome: &'static str,
@@ -109,6 +111,7 @@ impl<'a> LaunchReport<'a> {
             kernel: &job.spec.kernel,
             grid: job.spec.grid,
             block: job.spec.block,
+            cluster: job.spec.cluster,
             engine: engine_name(ran.engine),
             outcome: if end.is_ok() { "done" } else { "fault" },
             fault: end.as_ref().err().map(|fault| FaultReport::new(fault)),
@@ -195,11 +198,16 @@ impl Args {
             return;
         }
         let show = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
+        let cluster = job
+            .spec
+            .cluster
+            .map(|extent| format!(", cluster {}", show(extent)));
         out.text(format_args!(
-            "{module}: kernel {}, grid {}, block {}\n",
+            "{module}: kernel {}, grid {}, block {}{}\n",
             job.spec.kernel,
             show(job.spec.grid),
-            show(job.spec.block)
+            show(job.spec.block),
+            cluster.unwrap_or_default()
         ));
         // It stands there while the launch runs.
         let _ = out.flush();

@@ -24,12 +24,14 @@ fn module(functions: Vec<Function>) -> Module {
         version: (8, 7),
         target: "sm_90".to_string(),
         address_bits: 64,
+        reading: Default::default(),
         functions,
         variables: Vec::new(),
         global_bytes: 0,
         const_bytes: 0,
         files: Vec::new(),
         locations: Vec::new(),
+        clusters: false,
     }
 }
 
@@ -59,6 +61,7 @@ fn function(kind: FunctionKind, regs: usize, insts: Vec<Kind>, terminator: Termi
         frame_bytes: 0,
         blocks: vec![block(insts, terminator)],
         threads: Default::default(),
+        clusters: Default::default(),
         shared_bytes: 0,
         shared_align: 16,
         unsupported: Vec::new(),
@@ -194,6 +197,7 @@ fn with_launch<T>(bounds: Bounds, stop: &Stop, f: impl FnOnce(&Launch<'_>, &Scra
     let launch = Launch {
         grid: [1; 3],
         block: [1; 3],
+        clusters: crate::machine::Clusters::ALONE,
         params: &[],
         dynamic_shared: 0,
         map: &map,

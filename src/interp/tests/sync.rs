@@ -1,6 +1,7 @@
 //! Atomics of all widths, mbarriers and copies, on shared memory.
 
 use super::*;
+use crate::ir::RegClass;
 use crate::ir::sync::{Atomic, AtomicOp, Copy, Mbarrier, MbarrierOp};
 
 fn at(offset: i64) -> Address {
@@ -216,7 +217,7 @@ fn copies_fill_with_zeros_what_they_do_not_read() {
 #[test]
 fn copies_reduce_into_what_is_there() {
     let sum = Copy {
-        reduce: Some((AtomicOp::Add, IntTy::U32)),
+        reduce: Some((AtomicOp::Add, RegClass::B32)),
         ..copy(8)
     };
     let rest = 0xeeee_eeee;

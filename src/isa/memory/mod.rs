@@ -1,8 +1,9 @@
 //! Loads and stores. PTX ISA, "Data Movement and Conversion Instructions". [`hints`] has the hints about them.
 
 pub(super) mod hints;
+pub(super) mod stack;
 
-use super::convert::{space, upper_half};
+use super::convert::{space, space_at, upper_half};
 use super::form::{
     Arg, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, TypeOf, Word,
     form, maybe, one, param, src, word,
@@ -406,11 +407,10 @@ fn cached(choice: &Choice<'_>) -> bool {
     matches!(choice.word(SlotName::Space), None | Some("global"))
 }
 
-/// Which qualifiers of `ld`, `ldu` and `st` go together.
-fn access_rules(choice: &Choice<'_>) -> Result<(), Complaint> {
+/// An access says how it is ordered together with who sees that, or nothing of both.
+pub(super) fn ordered(choice: &Choice<'_>) -> Result<(), Complaint> {
     let order = choice.word(SlotName::Order);
-    let space = choice.word(SlotName::Space);
-    let strong = matches!(order, Some("relaxed" | "acquire" | "release"));
+    let strong = is_strong(order);
     if strong && !choice.has(SlotName::Scope) {
         return Err(Complaint::slot(
             SlotName::Order,
@@ -423,6 +423,19 @@ fn access_rules(choice: &Choice<'_>) -> Result<(), Complaint> {
             "a scope goes with `.relaxed`, `.acquire` and `.release` only",
         ));
     }
+    Ok(())
+}
+
+fn is_strong(order: Option<&str>) -> bool {
+    matches!(order, Some("relaxed" | "acquire" | "release"))
+}
+
+/// Which qualifiers of `ld`, `ldu` and `st` go together.
+fn access_rules(choice: &Choice<'_>) -> Result<(), Complaint> {
+    let order = choice.word(SlotName::Order);
+    let space = choice.word(SlotName::Space);
+    let strong = is_strong(order);
+    ordered(choice)?;
     if (strong || order == Some("volatile"))
         && matches!(
             space,
@@ -526,15 +539,11 @@ struct Access {
     align: u8,
 }
 
-/// A generic access to a named variable is one to the variable's own space.
 fn access(choice: &Choice<'_>, variable: Option<Space>) -> Result<Access, Complaint> {
     let ty = choice.ty(SlotName::Type)?;
     let whole = ty.bits / 8 * elements(choice) as u32;
     Ok(Access {
-        space: match (space(choice)?, variable) {
-            (Space::Generic, Some(space)) => space,
-            (space, _) => space,
-        },
+        space: space_at(space(choice)?, variable),
         bytes: (ty.bits / 8).min(8) as u8,
         align: whole as u8,
     })
@@ -547,7 +556,8 @@ fn place(arg: &Arg) -> Result<(Address, Option<Space>), Complaint> {
     }
 }
 
-fn load(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+/// `ld`, `ldu`
+pub(super) fn load(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
     let [to, from, ..] = args else {
         return Err(unexpected());
     };
@@ -598,7 +608,12 @@ fn load(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Com
     Ok(())
 }
 
-fn store(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+/// `st`
+pub(super) fn store(
+    choice: &Choice<'_>,
+    args: &[Arg],
+    out: &mut dyn Emit,
+) -> Result<(), Complaint> {
     let [to, from, ..] = args else {
         return Err(unexpected());
     };

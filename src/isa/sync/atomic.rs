@@ -13,7 +13,7 @@ use crate::isa::types::Ty;
 use crate::isa::words::ty;
 use smallvec::SmallVec;
 
-const ATOM_ORDER: Slot = maybe(
+pub(super) const ATOM_ORDER: Slot = maybe(
     SlotName::Order,
     &[
         word("relaxed").needs((5, 1), 70),
@@ -22,14 +22,14 @@ const ATOM_ORDER: Slot = maybe(
         word("acq_rel").needs((5, 1), 70),
     ],
 );
-const RED_ORDER: Slot = maybe(
+pub(super) const RED_ORDER: Slot = maybe(
     SlotName::Order,
     &[
         word("relaxed").needs((5, 1), 70),
         word("release").needs((5, 1), 70),
     ],
 );
-const SCOPE: Slot = maybe(
+pub(super) const SCOPE: Slot = maybe(
     SlotName::Scope,
     &[
         word("cta").needs((5, 0), 60),
@@ -39,8 +39,8 @@ const SCOPE: Slot = maybe(
     ],
 );
 /// Without a word, the address is generic.
-const GLOBAL: Slot = maybe(SlotName::Space, &[word("global")]);
-const SHARED: Slot = one(
+pub(super) const GLOBAL: Slot = maybe(SlotName::Space, &[word("global")]);
+pub(super) const SHARED: Slot = one(
     SlotName::Space,
     &[
         word("shared").needs((1, 0), 12),
@@ -48,15 +48,15 @@ const SHARED: Slot = one(
         SHARED_CLUSTER,
     ],
 );
-const CACHE_HINT: Slot = one(
+pub(super) const CACHE_HINT: Slot = one(
     SlotName::CacheHint,
     &[word("L2::cache_hint").needs((7, 4), 80)],
 );
 
-const BITWISE: Slot = operation(&[word("and"), word("or"), word("xor")]);
-const ADD: Slot = operation(&[word("add")]);
+pub(super) const BITWISE: Slot = operation(&[word("and"), word("or"), word("xor")]);
+pub(super) const ADD: Slot = operation(&[word("add")]);
 const COUNT: Slot = operation(&[word("inc"), word("dec")]);
-const MIN_MAX: Slot = operation(&[word("min"), word("max")]);
+pub(super) const MIN_MAX: Slot = operation(&[word("min"), word("max")]);
 const EXCH: Slot = operation(&[word("exch")]);
 const CAS: Slot = operation(&[word("cas")]);
 
@@ -87,20 +87,20 @@ const COMPARED_SHARED: Slot = ty(&[
     B128,
 ]);
 
-const DST: Param = param("d", OperandKind::SinkDst, T);
-const POLICY: Param = src("cache-policy", TypeOf::Fixed(Ty::U64));
-const ATOM: &[Param] = &[DST, ADDRESS, src("b", T)];
-const ATOM_POLICY: &[Param] = &[DST, ADDRESS, src("b", T), POLICY];
+pub(super) const DST: Param = param("d", OperandKind::SinkDst, T);
+pub(super) const POLICY: Param = src("cache-policy", TypeOf::Fixed(Ty::U64));
+pub(super) const ATOM: &[Param] = &[DST, ADDRESS, src("b", T)];
+pub(super) const ATOM_POLICY: &[Param] = &[DST, ADDRESS, src("b", T), POLICY];
 const ATOM_CAS: &[Param] = &[DST, ADDRESS, src("b", T), src("c", T)];
-const RED: &[Param] = &[ADDRESS, src("b", T)];
-const RED_POLICY: &[Param] = &[ADDRESS, src("b", T), POLICY];
+pub(super) const RED: &[Param] = &[ADDRESS, src("b", T)];
+pub(super) const RED_POLICY: &[Param] = &[ADDRESS, src("b", T), POLICY];
 
 const fn operation(words: &'static [Word]) -> Slot {
     one(SlotName::Operation, words)
 }
 
-const ATOM_DOC: &str = "d = the value at a, which becomes that value op b";
-const RED_DOC: &str = "the value at a becomes that value op b";
+pub(super) const ATOM_DOC: &str = "d = the value at a, which becomes that value op b";
+pub(super) const RED_DOC: &str = "the value at a becomes that value op b";
 const COUNT_DOC: &str = "inc: d = the value at a, which becomes one more, 0 from b on; dec: one less, b from 0 or above b";
 const EXCH_DOC: &str = "d = the value at a, which becomes b";
 const CAS_DOC: &str = "d = the value at a, which becomes c if it is b";
@@ -249,7 +249,12 @@ pub(super) fn operator(choice: &Choice<'_>) -> Result<AtomicOp, Complaint> {
     })
 }
 
-fn atomic(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+/// `atom`, `red`
+pub(super) fn atomic(
+    choice: &Choice<'_>,
+    args: &[Arg],
+    out: &mut dyn Emit,
+) -> Result<(), Complaint> {
     let at = usize::from(choice.form.mnemonic == "atom");
     // A cache policy says nothing here.
     let operands_end = args.len() - usize::from(choice.has(SlotName::CacheHint));
@@ -278,13 +283,18 @@ fn atomic(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), C
         },
         srcs: values,
         addr,
-        order: match choice.word(SlotName::Order) {
-            None | Some("relaxed") => Order::Relaxed,
-            Some("acquire") => Order::Acquire,
-            Some("release") => Order::Release,
-            Some("acq_rel") => Order::AcquireRelease,
-            Some(other) => return Err(Complaint::row(format!("`{other}` is no memory order"))),
-        },
+        order: order(choice)?,
     }));
     Ok(())
+}
+
+/// The order in [`SlotName::Order`].
+pub(super) fn order(choice: &Choice<'_>) -> Result<Order, Complaint> {
+    match choice.word(SlotName::Order) {
+        None | Some("relaxed") => Ok(Order::Relaxed),
+        Some("acquire") => Ok(Order::Acquire),
+        Some("release") => Ok(Order::Release),
+        Some("acq_rel") => Ok(Order::AcquireRelease),
+        Some(other) => Err(Complaint::row(format!("`{other}` is no memory order"))),
+    }
 }

@@ -107,7 +107,7 @@ pub(in crate::isa) const FORMS: &[Form] = &[
             ALIGNED,
         ],
         &[],
-        Build::Emit(|_, a, out| meet(Op::ClusterWait, a, out)),
+        Build::Emit(cluster_wait),
         "waits until all threads of the cluster have arrived at its barrier",
     )
     .needs((7, 8), 90),
@@ -165,5 +165,11 @@ fn barrier(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), 
 
 fn cluster_arrive(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
     let relaxed = choice.word(SlotName::Order) == Some("relaxed");
-    meet(Op::ClusterArrive { relaxed }, args, out)
+    let aligned = choice.has(SlotName::Aligned);
+    meet(Op::ClusterArrive { aligned, relaxed }, args, out)
+}
+
+fn cluster_wait(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+    let aligned = choice.has(SlotName::Aligned);
+    meet(Op::ClusterWait { aligned }, args, out)
 }

@@ -3,8 +3,9 @@
 use super::{SHARED_CLUSTER, SYNC, unexpected};
 use crate::ir::bits::Op as BitsOp;
 use crate::ir::convert::Op as ConvertOp;
+use crate::ir::integer::Op as IntegerOp;
 use crate::ir::memory::{CLUSTER_BITS, CLUSTER_SHIFT};
-use crate::ir::{IntTy, Kind, Operand, PureOp, RegClass};
+use crate::ir::{IntTy, Kind, Operand, PureOp, Reading, RegClass};
 use crate::isa::convert::pure;
 use crate::isa::form::{
     Arg, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, U32, dst,
@@ -74,7 +75,20 @@ fn map(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Comp
         return Err(unexpected());
     };
     let class = *class;
-    let mut field = *rank;
+    // A rank that no cluster has stays one when it is cut to its field.
+    let most = (1 << CLUSTER_BITS) - 1;
+    let mut field = match *rank {
+        Operand::Imm(rank) => Operand::Imm(rank.min(most)),
+        reg @ Operand::Reg(_) => {
+            let clamped = out.fresh(RegClass::B32);
+            let least = PureOp::Integer(IntegerOp::Min {
+                ty: IntTy::U32,
+                relu: false,
+            });
+            out.prepare(pure(least, clamped, &[reg, Operand::Imm(most)]));
+            Operand::Reg(clamped)
+        }
+    };
     if choice.class(SlotName::Type)? == RegClass::B64
         && let Operand::Reg(_) = field
     {
@@ -84,7 +98,10 @@ fn map(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Comp
         field = Operand::Reg(wide);
     }
     out.emit(pure(
-        PureOp::Bits(BitsOp::Bfi { class }),
+        PureOp::Bits(BitsOp::Bfi {
+            class,
+            reading: Reading::Text,
+        }),
         *dst,
         &[
             field,
@@ -107,7 +124,10 @@ fn rank(_: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complain
     };
     let ty = IntTy::U32;
     out.emit(pure(
-        PureOp::Bits(BitsOp::Bfe { ty }),
+        PureOp::Bits(BitsOp::Bfe {
+            ty,
+            reading: Reading::Text,
+        }),
         *dst,
         &[
             low,

@@ -4,6 +4,7 @@
 //! They are done at once: groups have nothing to wait for, and what is counted on an mbarrier is counted behind the copy.
 
 use super::atomic::operator;
+use super::atomic_float::{ADDED as ADDED_NUMBER, HALF, NOFTZ, float_operator};
 use super::{SHARED_CTA, place, unexpected};
 use crate::ir::memory::{Address, Order, Space, Store};
 use crate::ir::sync::{Atomic, Copy, Mbarrier, MbarrierOp};
@@ -14,7 +15,7 @@ use crate::isa::form::{
     first, form, maybe, one, param, src, word,
 };
 use crate::isa::memory::elements;
-use crate::isa::types::Ty;
+use crate::isa::types::{Ty, TyKind};
 use crate::isa::words::ty;
 use smallvec::{SmallVec, smallvec};
 
@@ -325,6 +326,30 @@ pub(in crate::isa) const FORMS: &[Form] = &[
         REDUCE_HINTED,
     ),
     bulk_reduce(
+        &[REDUCE, REDUCE_ASYNC, BULK, TO_GLOBAL, FROM_CTA, IN_GROUP, ADD, ADDED_NUMBER],
+        REDUCE_TO_GLOBAL,
+    ),
+    bulk_reduce(
+        &[REDUCE, REDUCE_ASYNC, BULK, TO_GLOBAL, FROM_CTA, IN_GROUP, HINT, ADD, ADDED_NUMBER],
+        REDUCE_HINTED,
+    ),
+    bulk_reduce(
+        &[REDUCE, REDUCE_ASYNC, BULK, TO_GLOBAL, FROM_CTA, IN_GROUP, ADD, NOFTZ, HALF],
+        REDUCE_TO_GLOBAL,
+    ),
+    bulk_reduce(
+        &[REDUCE, REDUCE_ASYNC, BULK, TO_GLOBAL, FROM_CTA, IN_GROUP, HINT, ADD, NOFTZ, HALF],
+        REDUCE_HINTED,
+    ),
+    bulk_reduce(
+        &[REDUCE, REDUCE_ASYNC, BULK, TO_GLOBAL, FROM_CTA, IN_GROUP, MIN_MAX, HALF],
+        REDUCE_TO_GLOBAL,
+    ),
+    bulk_reduce(
+        &[REDUCE, REDUCE_ASYNC, BULK, TO_GLOBAL, FROM_CTA, IN_GROUP, HINT, MIN_MAX, HALF],
+        REDUCE_HINTED,
+    ),
+    bulk_reduce(
         &[REDUCE, REDUCE_ASYNC, BULK, TO_GLOBAL, FROM_CTA, IN_GROUP, COUNT, COUNTED],
         REDUCE_TO_GLOBAL,
     ),
@@ -571,12 +596,26 @@ fn size(choice: &Choice<'_>, args: &[Arg]) -> Result<Operand, Complaint> {
 
 /// `cp.async.bulk`, `cp.reduce.async.bulk`
 fn copy_bulk(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
+    let to = space(choice)?;
+    // It lies where the bytes go.
     let mbarrier = match named(choice, args, "mbar") {
         None => None,
+        Some((_, arg)) if to == Space::Cluster => Some(place(arg, to)?),
         Some((_, arg)) => Some(place(arg, Space::Shared)?),
     };
     let reduce = if choice.has(SlotName::Operation) {
-        Some((operator(choice)?, choice.int(SlotName::Type)?))
+        let ty = choice.ty(SlotName::Type)?;
+        let op = match ty.kind {
+            TyKind::Float | TyKind::PackedFloat | TyKind::Alternate(_) => {
+                float_operator(choice, to)?
+            }
+            TyKind::Pred
+            | TyKind::Bits
+            | TyKind::Unsigned
+            | TyKind::Signed
+            | TyKind::PackedInt { .. } => operator(choice)?,
+        };
+        Some((op, ty.class().ok_or_else(unexpected)?))
     } else {
         None
     };
@@ -589,7 +628,7 @@ fn copy_bulk(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<()
         reduce,
         mbarrier,
         ..Copy::new(
-            address(choice, args, "dst", space(choice)?)?,
+            address(choice, args, "dst", to)?,
             address(choice, args, "src", from_space(choice))?,
             size(choice, args)?,
             16,

@@ -225,7 +225,7 @@ fn object(
         return Err(unexpected());
     };
     let (space, addr) = place(address, space(choice)?)?;
-    if !matches!(space, Space::Generic | Space::Shared) {
+    if !matches!(space, Space::Generic | Space::Shared | Space::Cluster) {
         return Err(Complaint::operand(at, "an mbarrier lies in shared memory"));
     }
     let (dsts, srcs) = operands(args);

@@ -1,11 +1,15 @@
 //! Threads that meet. PTX ISA, "Parallel Synchronization and Communication Instructions", "Asynchronous Copy".
 
 pub(super) mod atomic;
+pub(super) mod atomic_float;
 pub(super) mod barrier;
+pub(super) mod bulk;
 pub(super) mod cluster;
 pub(super) mod copy;
 pub(super) mod fence;
+pub(super) mod launch_control;
 pub(super) mod mbarrier;
+pub(super) mod multimem;
 pub(super) mod warp;
 
 use super::form::{
@@ -15,6 +19,7 @@ use super::form::{
 use crate::ir::memory::{Address, Space};
 use crate::ir::sync::{Meet, Op};
 use crate::ir::{Kind, Operand, Reg};
+use crate::isa::convert::space_at;
 use smallvec::SmallVec;
 
 /// `.sync`
@@ -30,13 +35,10 @@ fn unexpected() -> Complaint {
     Complaint::row("operands of a kind that the form does not have")
 }
 
-/// An address and the space that it lies in: that of the form, or of the variable where the form says none.
+/// An address and the space that it lies in.
 fn place(arg: &Arg, space: Space) -> Result<(Space, Address), Complaint> {
     match arg {
-        Arg::Address(address, Some(variable)) if space == Space::Generic => {
-            Ok((*variable, *address))
-        }
-        Arg::Address(address, _) => Ok((space, *address)),
+        Arg::Address(address, variable) => Ok((space_at(space, *variable), *address)),
         _ => Err(unexpected()),
     }
 }

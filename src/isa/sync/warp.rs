@@ -1,11 +1,12 @@
 //! Operations of the lanes of a warp. PTX ISA, `shfl`, `vote`, `match`, `activemask`, `redux.sync`, `elect.sync`.
 
+use super::atomic_float::extreme;
 use super::{MASK, SYNC, meet, operands};
 use crate::ir::Kind;
 use crate::ir::sync::{Meet, Op, ReduxOp, ShflMode, VoteMode};
 use crate::isa::form::{
     Arg, B32, Build, Choice, Complaint, Emit, Form, OperandKind, Param, Slot, SlotName, T, TypeOf,
-    U32, dst, form, one, param, src, word,
+    U32, dst, form, maybe, one, param, src, word,
 };
 use crate::isa::types::Ty;
 use crate::isa::words::{ONLY_B32, WIDE_BITS, WORDS, ty};
@@ -141,6 +142,21 @@ pub(in crate::isa) const FORMS: &[Form] = &[
     )
     .needs((7, 0), 80),
     form(
+        "redux",
+        &[
+            SYNC,
+            one(SlotName::Operation, &[word("min"), word("max")]),
+            maybe(SlotName::Abs, &[word("abs")]),
+            maybe(SlotName::Nan, &[word("NaN")]),
+            ty(&[word("f32")]),
+        ],
+        &[dst(T), src("a", T), MASK],
+        Build::Emit(redux),
+        "d = least or greatest a of the lanes; .abs: of magnitudes; .NaN: NaN if there is one",
+    )
+    .needs((8, 6), 100)
+    .only_variants(&[100, 103, 107]),
+    form(
         "elect",
         &[SYNC],
         &[param("d|p", OperandKind::PairDst, U32), MASK],
@@ -196,8 +212,10 @@ fn by_sync(
 
 fn redux(choice: &Choice<'_>, args: &[Arg], out: &mut dyn Emit) -> Result<(), Complaint> {
     let signed = choice.signed(SlotName::Type);
+    let float = choice.word(SlotName::Type) == Some("f32");
     let op = match choice.required(SlotName::Operation)? {
         "add" => ReduxOp::Add,
+        "min" | "max" if float => ReduxOp::Float(extreme(choice)?),
         "min" => ReduxOp::Min { signed },
         "max" => ReduxOp::Max { signed },
         "and" => ReduxOp::And,

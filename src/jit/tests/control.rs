@@ -348,7 +348,7 @@ fn simple_functions_have_pointers_and_others_have_none() {
 #[test]
 fn what_cannot_be_compiled_leaves_the_rest() {
     let module = parse(
-        ".func (.reg .f32 r) f(.reg .f32 x) { add.f32 r, x, x; ret; }\n\
+        ".func (.reg .f32 r) f(.reg .f32 x) { .reg .u64 t; tex.1d.v4.f32.f32 {r, r, r, r}, [t, {x}]; ret; }\n\
          .func (.reg .f32 r) g(.reg .f32 x) { call (r), f, (x); ret; }\n\
          .func (.reg .b32 r) h(.reg .b32 x) { add.u32 r, x, x; ret; }\n",
     );

@@ -1,8 +1,12 @@
 //! Native code beside the interpreter, and beside `semantics` for single operators.
 
 mod control;
+mod conversions;
+mod floats;
+mod halves;
 mod memory;
 mod operators;
+mod readings;
 mod resources;
 
 use super::{Code, Given, Settings};
@@ -121,7 +125,9 @@ impl Memory {
             let memory = match variable.space {
                 Space::Global => &self.globals,
                 Space::Const => &self.constants,
-                Space::Generic | Space::Shared | Space::Local | Space::Param => continue,
+                Space::Generic | Space::Shared | Space::Cluster | Space::Local | Space::Param => {
+                    continue;
+                }
             };
             fill(
                 memory,
@@ -203,6 +209,7 @@ impl Trial {
         let launch = Launch {
             grid: self.grid,
             block: self.block,
+            clusters: crate::machine::Clusters::ALONE,
             params: &params,
             dynamic_shared: self.dynamic_shared,
             map: &map,
@@ -266,6 +273,7 @@ fn with_launch<T>(call_depth: u32, f: impl FnOnce(&Launch<'_>, &Scratch, &Stop) 
     let launch = Launch {
         grid: [1; 3],
         block: [1; 3],
+        clusters: crate::machine::Clusters::ALONE,
         params: &[],
         dynamic_shared: 0,
         map: &map,

@@ -6,19 +6,20 @@ use crate::ir::bits::PrmtMode;
 use crate::ir::compare::{BoolOp, CmpOp};
 use crate::ir::control::{ParamTy, Terminator};
 use crate::ir::convert::PackTy;
+use crate::ir::float::{FloatTy, Mark};
 use crate::ir::integer::{PackedOp, Part};
 use crate::ir::memory::Space;
 use crate::ir::video::{ScalarOp, Second, Selector, SimdOp, Source as VideoSource};
 use crate::ir::{
     BasicBlock, FuncId, Function, FunctionKind, Inst, IntTy, Kind, Module, Operand, Param,
-    ParamKind, Pure, PureOp, Reg, RegClass, RegInfo, bits, compare, convert, extended, integer,
-    video,
+    ParamKind, Pure, PureOp, Reading, Reg, RegClass, RegInfo, bits, compare, convert, extended,
+    integer, video,
 };
 use crate::semantics;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-const BOOLS: [bool; 2] = [false, true];
+pub(super) const BOOLS: [bool; 2] = [false, true];
 const CMPS: [CmpOp; 6] = [
     CmpOp::Eq,
     CmpOp::Ne,
@@ -27,8 +28,15 @@ const CMPS: [CmpOp; 6] = [
     CmpOp::Gt,
     CmpOp::Ge,
 ];
-const COMBINES: [Option<BoolOp>; 4] =
+pub(super) const COMBINES: [Option<BoolOp>; 4] =
     [None, Some(BoolOp::And), Some(BoolOp::Or), Some(BoolOp::Xor)];
+/// What `set` writes.
+pub(super) const MARKS: [Mark; 4] = [
+    Mark::Ones(RegClass::B32),
+    Mark::One(FloatTy::F32),
+    Mark::One(FloatTy::F16),
+    Mark::One(FloatTy::Bf16),
+];
 const WIDE: [IntTy; 6] = [
     IntTy::U16,
     IntTy::S16,
@@ -37,7 +45,7 @@ const WIDE: [IntTy; 6] = [
     IntTy::U64,
     IntTy::S64,
 ];
-const WORDS: [RegClass; 3] = [RegClass::B16, RegClass::B32, RegClass::B64];
+pub(super) const WORDS: [RegClass; 3] = [RegClass::B16, RegClass::B32, RegClass::B64];
 
 fn integer_ops() -> Vec<integer::Op> {
     use integer::Op;
@@ -141,7 +149,9 @@ fn bits_ops() -> Vec<bits::Op> {
         ops.push(Op::Shr { ty });
     }
     for ty in [IntTy::U32, IntTy::S32, IntTy::U64, IntTy::S64] {
-        ops.push(Op::Bfe { ty });
+        for reading in Reading::ALL {
+            ops.push(Op::Bfe { ty, reading });
+        }
         for shiftamt in BOOLS {
             ops.push(Op::Bfind { ty, shiftamt });
         }
@@ -150,7 +160,9 @@ fn bits_ops() -> Vec<bits::Op> {
         ops.push(Op::Popc { class });
         ops.push(Op::Clz { class });
         ops.push(Op::Brev { class });
-        ops.push(Op::Bfi { class });
+        for reading in Reading::ALL {
+            ops.push(Op::Bfi { class, reading });
+        }
     }
     for lut in 0..=255 {
         ops.push(Op::Lop3 { lut });
@@ -176,7 +188,9 @@ fn bits_ops() -> Vec<bits::Op> {
     ] {
         ops.push(Op::Prmt { mode });
     }
-    ops.push(Op::Fns);
+    for reading in Reading::ALL {
+        ops.push(Op::Fns { reading });
+    }
     ops
 }
 
@@ -187,12 +201,14 @@ fn compare_ops() -> Vec<compare::Op> {
         for cmp in CMPS {
             for combine in COMBINES {
                 ops.push(Op::Setp { cmp, ty, combine });
-                ops.push(Op::Set {
-                    cmp,
-                    ty,
-                    combine,
-                    float: combine.is_none(),
-                });
+                for to in MARKS {
+                    ops.push(Op::Set {
+                        cmp,
+                        ty,
+                        combine,
+                        to,
+                    });
+                }
             }
         }
     }
@@ -359,6 +375,7 @@ fn video_ops(numbers: &mut Numbers) -> Vec<video::Op> {
                 b: source(numbers),
                 sat: numbers.chance(50),
                 second,
+                reading: Reading::Text,
             });
         }
     }
@@ -373,6 +390,7 @@ fn video_ops(numbers: &mut Numbers) -> Vec<video::Op> {
             plus_one: numbers.chance(30),
             sat: numbers.chance(50),
             shift: *numbers.pick(&[0, 7, 15]),
+            reading: Reading::Text,
         });
     }
     for op in simd {
@@ -408,7 +426,7 @@ fn video_ops(numbers: &mut Numbers) -> Vec<video::Op> {
 }
 
 /// Values where something turns over, and others.
-fn values(class: RegClass, numbers: &mut Numbers) -> u64 {
+pub(super) fn values(class: RegClass, numbers: &mut Numbers) -> u64 {
     let bits = class.bits();
     let value = match numbers.below(10) {
         0 => 0,
@@ -454,13 +472,13 @@ fn params(classes: &[RegClass], first: u32) -> (Vec<Param>, u32) {
 }
 
 /// An operator with some of its operands constant.
-struct Case {
-    op: PureOp,
-    constants: Vec<Option<u64>>,
+pub(super) struct Case {
+    pub(super) op: PureOp,
+    pub(super) constants: Vec<Option<u64>>,
 }
 
 /// A function that applies an operator to its parameters and returns all results.
-fn function(case: &Case) -> Function {
+pub(super) fn function(case: &Case) -> Function {
     let signature = case.op.signature();
     let count = signature.srcs.len() as u32;
     let (params_list, param_bytes) = params(&signature.srcs, 0);
@@ -513,13 +531,14 @@ fn function(case: &Case) -> Function {
             location: u32::MAX,
         }],
         threads: Default::default(),
+        clusters: Default::default(),
         shared_bytes: 0,
         shared_align: 1,
         unsupported: Vec::new(),
     }
 }
 
-fn module(functions: Vec<Function>) -> Arc<Module> {
+pub(super) fn module(functions: Vec<Function>) -> Arc<Module> {
     let source = Arc::new(Source::new("operators", ""));
     Arc::new(Module {
         warnings: Diagnostics::new(Arc::clone(&source), Vec::new()),
@@ -527,31 +546,46 @@ fn module(functions: Vec<Function>) -> Arc<Module> {
         version: (8, 7),
         target: "sm_90".to_string(),
         address_bits: 64,
+        reading: Reading::Text,
         functions,
         variables: Vec::new(),
         global_bytes: 0,
         const_bytes: 0,
         files: Vec::new(),
         locations: Vec::new(),
+        clusters: false,
     })
 }
 
 /// Compiles operators, calls each with values, compares with `semantics`.
 fn agree(ops: impl IntoIterator<Item = PureOp>, numbers: &mut Numbers) {
+    agree_on(ops, numbers, 32, |_, classes, numbers| {
+        classes.iter().map(|&c| values(c, numbers)).collect()
+    });
+}
+
+/// Runs operators natively on sources that `values` makes, `rounds` times, in registers and some of them constant.
+pub(super) fn agree_on(
+    ops: impl IntoIterator<Item = PureOp>,
+    numbers: &mut Numbers,
+    rounds: u32,
+    values: impl Fn(PureOp, &[RegClass], &mut Numbers) -> Vec<u64>,
+) {
     let mut cases = Vec::new();
     for op in ops {
         let classes = op.signature().srcs;
         let none = vec![None; classes.len()];
         for i in 0..classes.len() {
             let mut constants = none.clone();
-            constants[i] = Some(values(classes[i], numbers));
+            constants[i] = Some(values(op, &classes, numbers)[i]);
             cases.push(Case { op, constants });
         }
         if classes.len() > 2 {
             // As positions and lengths are written.
             let mut constants = none.clone();
-            for (constant, &class) in constants.iter_mut().zip(&classes).skip(1) {
-                *constant = Some(values(class, numbers));
+            let values = values(op, &classes, numbers);
+            for (constant, value) in constants.iter_mut().zip(values).skip(1) {
+                *constant = Some(value);
             }
             cases.push(Case { op, constants });
         }
@@ -568,9 +602,10 @@ fn agree(ops: impl IntoIterator<Item = PureOp>, numbers: &mut Numbers) {
             assert_eq!(code.absent(id), None);
             let function = &module.functions[id.index()];
             let signature = case.op.signature();
-            for _ in 0..32 {
-                let srcs: Vec<u64> = (signature.srcs.iter().zip(&case.constants))
-                    .map(|(&class, constant)| constant.unwrap_or_else(|| values(class, numbers)))
+            for _ in 0..rounds {
+                let values = values(case.op, &signature.srcs, numbers);
+                let srcs: Vec<u64> = (values.into_iter().zip(&case.constants))
+                    .map(|(value, constant)| constant.unwrap_or(value))
                     .collect();
                 let mut args = vec![0; function.param_bytes as usize];
                 for (param, value) in function.params.iter().zip(&srcs) {

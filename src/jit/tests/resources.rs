@@ -199,7 +199,7 @@ fn settings_that_cranelift_does_not_know_are_told() {
 #[test]
 fn statistics_count_what_was_compiled() {
     let code = compile(&parse(
-        ".func f() { .reg .b32 %r; add.u32 %r, %r, 1; ret; }\n.func (.reg .f32 x) g() { add.f32 x, x, x; ret; }\n",
+        ".func f() { .reg .b32 %r; add.u32 %r, %r, 1; ret; }\n.func (.reg .f32 x) g() { .reg .u64 t; tex.1d.v4.f32.f32 {x, x, x, x}, [t, {x}]; ret; }\n",
     ));
     let stats = code.stats();
     assert_eq!((stats.functions, stats.instructions), (1, 2));

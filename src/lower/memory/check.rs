@@ -7,17 +7,17 @@
 use super::super::abi;
 use super::super::context::{Extent, Field, NO_SLOT, Start};
 use super::super::function::{Lower, constant_memory, trusted};
-use super::super::site::Cause;
+use super::super::site::{Cause, Judged};
 use super::super::symbols::Symbol;
 use super::Pointer;
 use crate::ir::memory::{Address, Base, Space};
 use crate::ir::{BasicBlock, Inst, Reg, VarId};
 use crate::machine::window;
 use crate::spmd::access::{Home, Reach};
-use crate::spmd::{Root, Run};
+use crate::spmd::{Between, Root, Run};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
+use cranelift_codegen::ir::{self as clif, InstBuilder, Opcode, Value};
 use cranelift_codegen::isa::CallConv;
 use std::mem::offset_of;
 
@@ -37,19 +37,21 @@ pub(in super::super) struct OpenRun {
 
 /// An access to be checked.
 #[derive(Debug, Clone, Copy)]
-struct Check<'a> {
-    site: u32,
-    space: Space,
-    write: bool,
-    root: Option<&'a Root>,
+pub(super) struct Check<'a> {
+    pub(super) site: u32,
+    pub(super) space: Space,
+    pub(super) write: bool,
+    pub(super) root: Option<&'a Root>,
     /// Where the last answer is kept, for addresses of unknown origin.
-    slot: Option<u32>,
+    pub(super) slot: Option<u32>,
     /// The address is this value and a distance.
-    base: Value,
-    offset: i32,
+    pub(super) base: Value,
+    pub(super) offset: i32,
     /// Bytes, a multiple of the alignment.
-    bytes: u64,
-    align: u32,
+    pub(super) bytes: u64,
+    pub(super) align: u32,
+    /// Of a run: what stands between its members.
+    pub(super) between: &'a [Between],
 }
 
 /// Which addresses are good without asking.
@@ -62,7 +64,7 @@ struct Bounds {
 }
 
 /// How addresses in an extent become host pointers.
-enum Translation {
+pub(super) enum Translation {
     /// They are.
     Host,
     /// By adding this.
@@ -81,10 +83,8 @@ impl Lower<'_, '_> {
             Base::Reg(reg) => Some(reg),
             Base::Var(_) | Base::Absolute => None,
         };
-        if let Some(run) = &self.run
-            && reg == Some(run.base)
-            && reach.space == run.space
-        {
+        let run = |run: &&OpenRun| reg == Some(run.base) && reach.space == run.space;
+        if let Some(run) = self.runs.iter().find(run) {
             return Pointer {
                 base: run.start,
                 offset: (reach.address.offset - run.offset) as i32,
@@ -107,6 +107,7 @@ impl Lower<'_, '_> {
             offset,
             bytes: reach.access.bytes.into(),
             align: reach.access.align,
+            between: &[],
         };
         check.slot = self.answer_slot(&check, reg);
         self.check(check)
@@ -114,8 +115,15 @@ impl Lower<'_, '_> {
 
     /// Checks all members of a run.
     pub(in super::super) fn check_run(&mut self, run: &Run, block: &BasicBlock) {
-        let mut members = Vec::new();
-        for &member in &run.members {
+        let last = run.members.last().copied().unwrap_or(0);
+        let mut members: Vec<(u32, usize)> = run.members.iter().map(|&m| (m, 0)).collect();
+        for (which, between) in (1..).zip(&run.between) {
+            members.extend(between.members.iter().map(|&m| (m, which)));
+        }
+        members.retain(|&(member, _)| member <= last);
+        members.sort_unstable();
+        let mut judged = Vec::new();
+        for (member, which) in members {
             let inst = &block.insts[member as usize];
             let Some(reach) = Reach::of(inst) else {
                 continue;
@@ -126,10 +134,15 @@ impl Lower<'_, '_> {
                 parameter: None,
             };
             let site = self.site(cause, inst.span, inst.location);
-            members.push((site, reach.address.offset - run.offset));
+            let start = if which == 0 { run.offset } else { 0 };
+            judged.push(Judged {
+                site,
+                which,
+                distance: reach.address.offset - start,
+            });
         }
         let first = &block.insts[run.members[0] as usize];
-        let site = self.site(Cause::Run(members), first.span, first.location);
+        let site = self.site(Cause::Run(judged), first.span, first.location);
         let (base, offset) = self.address(&Address {
             base: Base::Reg(run.base),
             offset: run.offset,
@@ -144,14 +157,15 @@ impl Lower<'_, '_> {
             offset,
             bytes: run.bytes,
             align: run.align,
+            between: &run.between,
         };
         check.slot = self.answer_slot(&check, Some(run.base));
         let pointer = self.check(check);
         let start = self
             .emit()
             .add_k(pointer.base, i64::from(pointer.offset) as u64);
-        self.run = Some(OpenRun {
-            last: run.members.last().copied().unwrap_or(0),
+        self.runs.push(OpenRun {
+            last,
             base: run.base,
             space: run.space,
             start,
@@ -163,32 +177,7 @@ impl Lower<'_, '_> {
         if !self.options.checked {
             return self.unchecked(check);
         }
-        let Bounds {
-            start,
-            pieces,
-            translation,
-        } = self.bounds(&check);
-        let distance = match start {
-            Some(start) => self.b.ins().isub(check.base, start),
-            None => check.base,
-        };
-        let distance = self.emit().add_k(distance, i64::from(check.offset) as u64);
-        let shift = check.align.ilog2();
-        let steps = match shift {
-            0 => distance,
-            _ => {
-                let shift = self.k(I32, shift.into());
-                self.b.ins().rotr(distance, shift)
-            }
-        };
-        let mut limit = pieces;
-        let units = check.bytes >> shift;
-        if units > 1 {
-            limit = self.emit().add_k(limit, 1u64.wrapping_sub(units));
-            let zero = self.k(I64, 0);
-            limit = self.b.ins().smax(limit, zero);
-        }
-        let within = self.b.ins().icmp(IntCC::UnsignedLessThan, steps, limit);
+        let (within, translation) = self.within(&check);
         let (next, cold) = (self.b.create_block(), self.cold_block());
         match translation {
             Translation::Host => {
@@ -216,15 +205,98 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Whether an access is good without asking, and how its address becomes a host pointer then.
+    pub(super) fn within(&mut self, check: &Check<'_>) -> (Value, Translation) {
+        let Bounds {
+            start,
+            pieces,
+            translation,
+        } = self.bounds(check);
+        let steps = self.steps(check, start);
+        let mut limit = pieces;
+        let units = check.bytes >> check.align.ilog2();
+        if units > 1 {
+            limit = self.emit().add_k(limit, 1u64.wrapping_sub(units));
+            let zero = self.k(I64, 0);
+            limit = self.b.ins().smax(limit, zero);
+        }
+        let within = self.b.ins().icmp(IntCC::UnsignedLessThan, steps, limit);
+        (within, translation)
+    }
+
+    /// The distance of an access from the start of an extent, in units of its alignment; some that no extent is as long as if it is
+    /// misaligned.
+    fn steps(&mut self, check: &Check<'_>, start: Option<Value>) -> Value {
+        let shift = check.align.ilog2();
+        let offset = i64::from(check.offset);
+        let from_start = match start {
+            None => Some(check.base),
+            Some(_) => self.beyond_param(check),
+        };
+        // Nothing is lost when an index of 32 bits is scaled, so scaling it less gives what rotating would; negative ones are too
+        // large either way.
+        if offset % i64::from(check.align) == 0
+            && let Some((index, scale)) = from_start.and_then(|value| self.emit().scaled(value))
+            && (shift..16).contains(&scale)
+        {
+            let steps = self.emit().shl_k(index, scale - shift);
+            return self.emit().add_k(steps, (offset >> shift) as u64);
+        }
+        let distance = match start {
+            Some(start) => self.b.ins().isub(check.base, start),
+            None => check.base,
+        };
+        let distance = self.emit().add_k(distance, offset as u64);
+        if shift == 0 {
+            return distance;
+        }
+        let shift = self.k(I32, shift.into());
+        self.b.ins().rotr(distance, shift)
+    }
+
+    /// What is added to the pointer among the kernel's parameters that an address derives from, if it is as simple as that.
+    fn beyond_param(&mut self, check: &Check<'_>) -> Option<Value> {
+        let Some(Root::Params(offsets)) = check.root else {
+            return None;
+        };
+        let &[offset] = &offsets[..] else { return None };
+        let dfg = &self.b.func.dfg;
+        let args = |value: Value, wanted: Opcode| {
+            let inst = dfg.value_def(dfg.resolve_aliases(value)).inst()?;
+            (dfg.insts[inst].opcode() == wanted).then(|| (inst, dfg.inst_args(inst)))
+        };
+        let loaded = |value: Value| {
+            let (inst, args) = args(value, Opcode::Load)?;
+            Some((dfg.insts[inst].load_store_offset()?, args[0]))
+        };
+        let is_param = |value: Value| {
+            let (at, params) = loaded(value)?;
+            let (field, context) = loaded(params)?;
+            let right = at == i32::try_from(offset).ok()? && field == Field::PARAMS.offset;
+            (right && context == self.context).then_some(())
+        };
+        let (_, sum) = args(check.base, Opcode::Iadd)?;
+        match (is_param(sum[0]), is_param(sum[1])) {
+            (Some(()), None) => Some(sum[1]),
+            (None, Some(())) => Some(sum[0]),
+            _ => None,
+        }
+    }
+
     fn bounds(&mut self, check: &Check<'_>) -> Bounds {
         let shift = check.align.ilog2();
         match (check.space, check.root) {
             (Space::Shared | Space::Local | Space::Const | Space::Param, _) => {
                 let (len, pointer) = self.window(check.space, check.write);
+                let start = self.own_start(check.space);
+                let delta = match start {
+                    Some(start) => self.b.ins().isub(pointer, start),
+                    None => pointer,
+                };
                 Bounds {
-                    start: None,
+                    start,
                     pieces: self.emit().shr_k(len, shift),
-                    translation: Translation::Add(pointer),
+                    translation: Translation::Add(delta),
                 }
             }
             (Space::Global | Space::Generic, Some(Root::Variable(id)))
@@ -274,15 +346,24 @@ impl Lower<'_, '_> {
             }
             (Space::Generic, Some(Root::Window(space))) => {
                 let (len, pointer) = self.window(*space, check.write);
-                let start = window::base(*space, self.module.address_bits).unwrap_or(0);
-                let delta = self.emit().add_k(pointer, start.wrapping_neg());
+                let base = window::base(*space, self.module.address_bits).unwrap_or(0);
+                let (start, delta) = match self.own_start(*space) {
+                    None => {
+                        let delta = self.emit().add_k(pointer, base.wrapping_neg());
+                        (self.k(I64, base), delta)
+                    }
+                    Some(own) => {
+                        let start = self.emit().add_k(own, base);
+                        (start, self.b.ins().isub(pointer, start))
+                    }
+                };
                 Bounds {
-                    start: Some(self.k(I64, start)),
+                    start: Some(start),
                     pieces: self.emit().shr_k(len, shift),
                     translation: Translation::Add(delta),
                 }
             }
-            (Space::Global | Space::Generic, _) => {
+            (Space::Global | Space::Generic | Space::Cluster, _) => {
                 let slot = check.slot.unwrap_or(0);
                 let table = self.uniform(Field::ANSWERS);
                 let mut load = |offset: usize| {
@@ -296,7 +377,9 @@ impl Lower<'_, '_> {
                     offset_of!(Extent, read)
                 });
                 let translation = match check.space {
-                    Space::Generic => Translation::Add(load(offset_of!(Extent, delta))),
+                    Space::Generic | Space::Cluster => {
+                        Translation::Add(load(offset_of!(Extent, delta)))
+                    }
                     Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
                         Translation::Host
                     }
@@ -314,10 +397,18 @@ impl Lower<'_, '_> {
     fn translate_host(&mut self, space: Space) -> Translation {
         match space {
             Space::Generic => Translation::Add(self.k(I64, 0)),
-            Space::Global | Space::Shared | Space::Local | Space::Const | Space::Param => {
-                Translation::Host
-            }
+            Space::Global
+            | Space::Shared
+            | Space::Cluster
+            | Space::Local
+            | Space::Const
+            | Space::Param => Translation::Host,
         }
+    }
+
+    /// Where addresses of the CTA's own part of a window begin, if not at 0.
+    fn own_start(&mut self, space: Space) -> Option<Value> {
+        (space == Space::Shared && self.module.clusters).then(|| self.uniform(Field::SHARED_START))
     }
 
     /// Whether distances from a variable tell the alignment of addresses.
@@ -337,7 +428,7 @@ impl Lower<'_, '_> {
                 clippy::unreachable,
                 reason = "callers have told the windows from the rest"
             )]
-            Space::Generic | Space::Global => unreachable!("not a window"),
+            Space::Generic | Space::Global | Space::Cluster => unreachable!("not a window"),
         };
         let len = if write && !writable {
             self.k(I64, 0)
@@ -348,7 +439,7 @@ impl Lower<'_, '_> {
             }
         };
         let pointer = match self.lane {
-            Some(lane) if space == Space::Local => lane.local,
+            Some(lane) if space == Space::Local => self.lane_memory(lane),
             Some(_) | None => self.uniform(pointer),
         };
         (len, pointer)
@@ -356,14 +447,14 @@ impl Lower<'_, '_> {
 
     /// Where the local memory ends that the thread can reach here.
     fn locals_end(&mut self) -> Value {
-        match self.locals_end {
-            Some(end) => end,
-            None => self.k(I64, self.function.local_bytes.into()),
+        if self.plan.stack {
+            return self.field(Field::LOCAL_TOP);
         }
+        self.variables_end()
     }
 
     /// The slot for the last answer to an access, if its origin is unknown.
-    fn answer_slot(&mut self, check: &Check<'_>, reg: Option<Reg>) -> Option<u32> {
+    pub(super) fn answer_slot(&mut self, check: &Check<'_>, reg: Option<Reg>) -> Option<u32> {
         match (check.space, check.root) {
             (Space::Shared | Space::Local | Space::Const | Space::Param, _)
             | (Space::Global | Space::Generic, Some(Root::Params(_)))
@@ -373,7 +464,9 @@ impl Lower<'_, '_> {
                     return None;
                 }
             }
-            (Space::Global, Some(Root::Window(_))) | (Space::Global | Space::Generic, None) => {}
+            (Space::Cluster, _)
+            | (Space::Global, Some(Root::Window(_)))
+            | (Space::Global | Space::Generic, None) => {}
         }
         if !self.options.checked {
             return None;
@@ -400,6 +493,12 @@ impl Lower<'_, '_> {
             .add_k(check.base, i64::from(check.offset) as u64);
         let slot = check.slot.unwrap_or(NO_SLOT);
         let slot = self.k(I32, slot.into());
+        for (i, between) in (0..).zip(check.between) {
+            let base = self.value(between.base.into());
+            let base = self.emit().resize(base, I64, false);
+            self.set_field(Field::BETWEEN.at(i), base);
+        }
+        self.tell_lane();
         let context = self.context;
         self.b.ins().call(resolve, &[context, site, address, slot]);
         let answer = self.field(Field::ANSWER);
@@ -416,12 +515,23 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn unchecked(&mut self, check: Check<'_>) -> Pointer {
+    pub(super) fn unchecked(&mut self, check: Check<'_>) -> Pointer {
         let base = match (check.space, check.root) {
             (Space::Global, _) => check.base,
             (Space::Shared | Space::Local | Space::Const | Space::Param, _) => {
                 let (_, pointer) = self.window(check.space, false);
-                self.b.ins().iadd(check.base, pointer)
+                let base = match self.own_start(check.space) {
+                    Some(start) => self.b.ins().isub(check.base, start),
+                    None => check.base,
+                };
+                self.b.ins().iadd(base, pointer)
+            }
+            (Space::Cluster, _) => {
+                let next = self.b.create_block();
+                let base = self.b.append_block_param(next, I64);
+                self.ask(&check, next, true);
+                self.b.switch_to_block(next);
+                base
             }
             (Space::Generic, _) => {
                 let shift = if self.module.address_bits == 32 {

@@ -2,8 +2,10 @@
 
 use super::super::context::Field;
 use super::super::function::Lower;
+use super::super::site::{Cause, Service};
 use super::Pointer;
-use crate::ir::memory::Space;
+use crate::ir::Inst;
+use crate::ir::memory::{Space, Stack};
 use crate::spmd::access::Reach;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
@@ -13,9 +15,16 @@ impl Lower<'_, '_> {
     /// Room for the function's `.local` variables, all zero.
     pub(in super::super) fn begin_locals(&mut self) {
         let bytes = self.function.local_bytes;
+        let stack = self.plan.stack;
+        if self.is_kernel() && stack {
+            // The thread before may have left it anywhere.
+            self.end_of_variables();
+        }
         if bytes == 0 {
-            if !self.is_kernel() && self.reaches_locals() {
-                self.locals_end = Some(self.field(Field::LOCAL_TOP));
+            if !self.is_kernel() && (stack || self.reaches_locals()) {
+                let top = self.field(Field::LOCAL_TOP);
+                self.locals_end = Some(top);
+                self.local_top = stack.then_some(top);
             }
             return;
         }
@@ -34,10 +43,55 @@ impl Lower<'_, '_> {
         self.clear(pointer, bytes);
     }
 
+    /// Lets the local memory of a kernel's thread end behind its variables.
+    pub(in super::super) fn end_of_variables(&mut self) {
+        let end = self.k(I64, self.function.local_bytes.into());
+        self.set_field(Field::LOCAL_TOP, end);
+    }
+
+    /// `alloca`, `stacksave`, `stackrestore`
+    pub(in super::super) fn stack(&mut self, inst: &Inst, stack: &Stack) {
+        match *stack {
+            Stack::Allocate { dst, size, align } => {
+                let size = self.operand(size, self.function.class(dst));
+                let results = self.serve(inst, Service::Allocate { align }, &[size]);
+                self.set_results(&[Some(dst)], results);
+            }
+            Stack::Save { dst } => {
+                let top = self.field(Field::LOCAL_TOP);
+                self.set_resized(None, dst, top);
+            }
+            Stack::Restore { src } => {
+                let site = self.site(Cause::Restore, inst.span, inst.location);
+                let end = self.value(src.into());
+                let end = self.emit().resize(end, I64, false);
+                let least = self.variables_end();
+                let most = self.field(Field::LOCAL_TOP);
+                // What lies below the least is huge.
+                let above = self.b.ins().isub(end, least);
+                let room = self.b.ins().isub(most, least);
+                let within = self
+                    .b
+                    .ins()
+                    .icmp(IntCC::UnsignedLessThanOrEqual, above, room);
+                self.require(within, site, Some(end));
+                self.set_field(Field::LOCAL_TOP, end);
+            }
+        }
+    }
+
+    /// Where the function's variables end: in one without any, where the caller's local memory does.
+    pub(super) fn variables_end(&mut self) -> Value {
+        match self.locals_end {
+            Some(end) => end,
+            None => self.k(I64, self.function.local_bytes.into()),
+        }
+    }
+
     /// The local memory of the thread.
     pub(in super::super) fn lane_local(&mut self) -> Value {
         match self.lane {
-            Some(lane) => lane.local,
+            Some(lane) => self.lane_memory(lane),
             None => self.uniform(Field::LOCAL),
         }
     }

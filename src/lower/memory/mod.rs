@@ -3,6 +3,7 @@
 
 mod check;
 mod frame;
+mod together;
 
 pub(super) use check::OpenRun;
 
@@ -14,7 +15,7 @@ use crate::ir::memory::{Address, AddressOf, Base, Load, Order, Space, Store, Var
 use crate::ir::{Guard, Inst, Reg, RegClass};
 use crate::machine::FaultKind;
 use crate::spmd::access::{Home, Place, Reach};
-use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
 
 /// Distances of host pointers stay below this, so that there is room for the elements of an access.
@@ -59,6 +60,7 @@ impl Lower<'_, '_> {
                 };
                 for i in 0..load.dsts.len() {
                     let at = pointer.plus(i * usize::from(load.bytes));
+                    let ty = self.loaded_type(load, i);
                     let value = self.read(ty, flags, at, load.order);
                     self.set_loaded(inst.guard, load, i, value);
                 }
@@ -68,6 +70,7 @@ impl Lower<'_, '_> {
                 let values: Vec<Value> = (0..load.dsts.len())
                     .map(|i| {
                         let at = pointer.plus(i * usize::from(load.bytes));
+                        let ty = l.loaded_type(load, i);
                         l.read(ty, trusted(), at, load.order)
                     })
                     .collect();
@@ -90,7 +93,14 @@ impl Lower<'_, '_> {
         let class = RegClass::of_bits(u32::from(store.bytes) * 8).unwrap_or(RegClass::B64);
         let write = |l: &mut Self, pointer: Pointer| {
             for (i, src) in store.srcs.iter().enumerate() {
-                let value = l.operand(*src, class);
+                let value = match store.order {
+                    Order::Weak => l.stored(*src, class),
+                    Order::Volatile
+                    | Order::Relaxed
+                    | Order::Acquire
+                    | Order::Release
+                    | Order::AcquireRelease => l.operand(*src, class),
+                };
                 l.write(
                     value,
                     pointer.plus(i * usize::from(store.bytes)),
@@ -127,10 +137,24 @@ impl Lower<'_, '_> {
         )
     }
 
+    /// The type in which an element is loaded.
+    fn loaded_type(&self, load: &Load, index: usize) -> Type {
+        let whole = |dst: &Reg| self.function.class(*dst).bits() == 8 * u32::from(load.bytes);
+        match load.dsts[index].filter(whole) {
+            Some(dst) if load.order == Order::Weak => self.kept_type(dst.into()),
+            Some(_) | None => int_type(load.bytes),
+        }
+    }
+
     fn set_loaded(&mut self, guard: Option<Guard>, load: &Load, index: usize, value: Value) {
         if let Some(dst) = load.dsts[index] {
-            let ty = clif_type(self.function.class(dst));
-            let value = self.emit().resize(value, ty, load.signed);
+            let value = match self.b.func.dfg.value_type(value) {
+                F32 | F64 => value,
+                _ => {
+                    let ty = clif_type(self.function.class(dst));
+                    self.emit().resize(value, ty, load.signed)
+                }
+            };
             let permit = self.permit(guard);
             self.set_guarded(permit, dst.into(), value);
         }
@@ -289,6 +313,15 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// The address at a distance from where the CTA's own part of a window begins.
+    fn ranked(&mut self, space: Space, distance: Value) -> Value {
+        if space != Space::Shared || !self.module.clusters {
+            return distance;
+        }
+        let start = self.uniform(Field::SHARED_START);
+        self.b.ins().iadd(start, distance)
+    }
+
     /// The address of a variable in its own space.
     pub(super) fn address_of(&mut self, address: &AddressOf) -> Value {
         let offset = address.offset as u64;
@@ -306,9 +339,11 @@ impl Lower<'_, '_> {
                     } else {
                         self.uniform(Field::DYNAMIC_SHARED)
                     };
-                    return self.emit().add_k(start, address.offset as u64);
+                    let distance = self.emit().add_k(start, address.offset as u64);
+                    return self.ranked(variable.space, distance);
                 }
-                self.k(I64, offset)
+                let distance = self.k(I64, offset);
+                self.ranked(variable.space, distance)
             }
             Var::Local(i) => {
                 let offset = offset.wrapping_add(self.function.locals[i as usize].offset.into());

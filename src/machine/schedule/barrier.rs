@@ -1,6 +1,6 @@
 //! Barriers of the CTA. PTX ISA, `bar`, `barrier.cluster`.
 
-use super::{LANES, Schedule, Undefined, same, waits};
+use super::{Known, LANES, Schedule, Undefined, same, waits};
 use crate::ir::sync::{BarrierAction, Op};
 use crate::semantics::sync;
 
@@ -46,21 +46,35 @@ impl Barrier {
 }
 
 impl Schedule {
-    /// Lanes of a warp come to a barrier.
+    /// Lanes of a warp come to a barrier. What is known of it is not looked for in the record.
     pub(super) fn arrive(
         &mut self,
         index: usize,
         lanes: u32,
         site: u32,
         op: Op,
+        known: Option<&Known>,
     ) -> Result<(), Undefined> {
-        let Op::Barrier {
-            action,
-            counted,
-            aligned,
-        } = op
-        else {
-            return Ok(());
+        let (action, counted, aligned) = match op {
+            Op::Barrier {
+                action,
+                counted,
+                aligned,
+            } => (action, counted, aligned),
+            Op::ClusterArrive { .. } => return self.cluster_arrive(index, lanes, site),
+            Op::ClusterWait { .. } => {
+                self.cluster_wait(index, lanes);
+                return Ok(());
+            }
+            // Nothing else is a barrier.
+            Op::Warp
+            | Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::MatchAny { .. }
+            | Op::MatchAll { .. }
+            | Op::Redux { .. }
+            | Op::ActiveMask
+            | Op::Elect => return Ok(()),
         };
         let wrong = |lanes: u32, what| {
             Err(Undefined {
@@ -73,21 +87,22 @@ impl Schedule {
         if self.barriers.is_empty() {
             self.barriers.resize(BARRIERS, Barrier::default());
         }
+        let constant = |source: usize| known.and_then(|known| known.constant(source));
         let mut left = lanes;
         while left != 0 {
             let warp = &self.warps[index];
             let values = &warp.record.values;
             let lane = left.trailing_zeros() as usize;
-            let number = values[0][lane];
-            let count = if counted {
-                values[1][lane] as u32
-            } else {
-                everybody
+            let mut group = left;
+            let mut alike = |source: usize| {
+                constant(source).unwrap_or_else(|| {
+                    let value = values[source][lane];
+                    group &= same(&values[source], value);
+                    value
+                })
             };
-            let mut group = left & same(&values[0], number);
-            if counted {
-                group &= same(&values[1], values[1][lane]);
-            }
+            let number = alike(0);
+            let count = if counted { alike(1) as u32 } else { everybody };
             if aligned && group != lanes {
                 let what = "threads of one warp name different barriers at one that is `.aligned`";
                 return wrong(lanes & !group, what);
@@ -121,9 +136,11 @@ impl Schedule {
             barrier.arrived[index] |= group;
             if reduces.is_some() {
                 let place = predicate(counted);
-                let holds =
-                    (0..LANES).filter(|lane| group >> lane & values[place][*lane] as u32 & 1 != 0);
-                barrier.holds += holds.count() as u32;
+                let held = match constant(place) {
+                    Some(predicate) => 0u32.wrapping_sub(predicate as u32 & 1),
+                    None => sync::ballot(&values[place]),
+                };
+                barrier.holds += (group & held).count_ones();
             }
             let warp = &mut self.warps[index];
             if waits(action) {
@@ -135,6 +152,27 @@ impl Schedule {
             self.open(number as usize);
         }
         Ok(())
+    }
+
+    /// Does what [`Schedule::arrive`] would for all live lanes of a warp that come to a barrier of which others are waiting
+    /// already, all for the same: the common case, in few instructions. Whether it did.
+    #[inline]
+    pub(super) fn arrive_plainly(&mut self, index: usize, live: u32, number: usize) -> bool {
+        let Some(barrier) = self.barriers.get_mut(number) else {
+            return false;
+        };
+        let alike = barrier.all && !barrier.numbered && barrier.action.is_none();
+        if barrier.arrivals == 0 || !alike {
+            return false;
+        }
+        barrier.arrivals += live.count_ones();
+        barrier.arrived[index] |= live;
+        barrier.waiting[index] |= live;
+        self.warps[index].barred |= live;
+        if barrier.arrivals >= self.live {
+            self.open(number);
+        }
+        true
     }
 
     /// Lets those who wait at a barrier go, if enough have arrived.
@@ -175,16 +213,11 @@ impl Schedule {
         for number in 0..self.barriers.len() {
             self.open(number);
         }
-        self.open_cluster();
+        self.open_alone();
     }
 
-    /// `barrier.cluster.arrive`, in a cluster of one CTA.
-    pub(super) fn cluster_arrive(
-        &mut self,
-        index: usize,
-        lanes: u32,
-        site: u32,
-    ) -> Result<(), Undefined> {
+    /// `barrier.cluster.arrive`
+    fn cluster_arrive(&mut self, index: usize, lanes: u32, site: u32) -> Result<(), Undefined> {
         let warp = &mut self.warps[index];
         let twice = lanes & (warp.arrived | warp.passed);
         if twice != 0 {
@@ -196,15 +229,33 @@ impl Schedule {
         }
         warp.arrived |= lanes;
         warp.ready |= lanes;
-        self.open_cluster();
+        self.open_alone();
         Ok(())
     }
 
-    /// Ends the phase of the cluster's barrier, if all live threads have arrived.
-    fn open_cluster(&mut self) {
-        if self.live == 0 || self.warps.iter().any(|warp| warp.live & !warp.arrived != 0) {
-            return;
+    /// `barrier.cluster.wait`
+    fn cluster_wait(&mut self, index: usize, lanes: u32) {
+        let warp = &mut self.warps[index];
+        let passes = warp.passed & lanes;
+        warp.passed &= !passes;
+        warp.ready |= passes;
+        warp.cluster |= lanes & !passes;
+    }
+
+    /// Ends the phase of the cluster's barrier, if all live threads have arrived and there is no other CTA.
+    fn open_alone(&mut self) {
+        if !self.accompanied && self.live > 0 && self.has_arrived() {
+            self.open_cluster();
         }
+    }
+
+    /// Whether all live threads have arrived at the cluster's barrier.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.warps.iter().all(|warp| warp.live & !warp.arrived == 0)
+    }
+
+    /// Ends the phase of the cluster's barrier.
+    pub(super) fn open_cluster(&mut self) {
         for warp in &mut self.warps {
             let arrived = std::mem::take(&mut warp.arrived);
             let go = warp.cluster & arrived;

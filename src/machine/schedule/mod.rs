@@ -15,10 +15,16 @@
 //!   one, all live threads of the CTA are waited for.
 //! * A lane that has used up its turn at a soft point is ready again when its warp has its next turn.
 //!
-//! A seed shuffles the order of warps in each round, which lanes of a warp run together, and for how long a warp runs; what a
+//! * `barrier.cluster` waits for all live threads of the cluster; what `.aligned` says holds for it too.
+//!
+//! The CTAs of a cluster ([`Cluster`]) have their turns one after another, pass after pass, each as long as it can go on.
+//!
+//! A seed shuffles the order of CTAs in each pass and of warps in each round, which lanes of a warp run together, and for how long a warp runs; what a
 //! meeting needs stays the same.
 
 mod barrier;
+mod cluster;
+mod known;
 mod report;
 mod shuffle;
 #[cfg(test)]
@@ -28,6 +34,9 @@ use crate::ir::sync::{BarrierAction, Op};
 use crate::machine::{Fault, FaultKind};
 use crate::semantics::sync;
 use barrier::Barrier;
+pub use cluster::{Cluster, Cta};
+pub use known::Known;
+pub use report::Standing;
 pub use shuffle::Shuffle;
 
 /// Threads of a warp.
@@ -59,22 +68,27 @@ pub struct Record {
     /// Where each lane stopped: an index into [`Waits::sites`](crate::ir::waits::Waits::sites), [`EXITED`], [`YIELDED`]
     /// or [`UNBEGUN`].
     pub sites: [u32; LANES],
-    /// The sources of what it meets at, by source and lane, each within the mask of its class. The schedule writes the results
-    /// to the first two.
+    /// The sources of what it meets at, by source and lane, each within the mask of its class, but for those that are
+    /// [`Known`]. The schedule writes the results to the first two.
     pub values: sync::Values,
 }
 
 /// What an engine does for the schedule.
 pub trait Threads {
     /// Runs lanes of a warp, one after another in ascending order, each to where it stops next. Of those that stopped
-    /// at a site, `record` holds the results of the meeting.
+    /// at a site, `record` holds the results of the meeting. Gives where they stopped, if it is known to be the same for all.
     ///
     /// # Errors
     /// What a thread did wrong; the lanes behind it have not run.
-    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<(), Fault>;
+    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault>;
 
     /// The operation at a site.
     fn op(&self, site: u32) -> Op;
+
+    /// The constants at a site, if lanes that stop there leave them out of the record.
+    fn known(&self, _site: u32) -> Option<&Known> {
+        None
+    }
 
     /// The fault `kind` at a site, by a thread.
     fn fault(&self, site: u32, kind: FaultKind, warp: u32, lane: u32) -> Fault;
@@ -87,6 +101,8 @@ pub enum Progress {
     Done,
     /// None of its threads got further than to use up its turn: others should run.
     Waits,
+    /// None of its threads can go on before another CTA of its cluster does something.
+    Stuck,
     /// It has run for long, and could go on.
     Busy,
 }
@@ -101,6 +117,10 @@ pub struct Schedule {
     live: u32,
     /// Runs since the CTA was taken up.
     runs: u32,
+    /// Whether a lane did more than to use up its turn since then.
+    moved: bool,
+    /// Whether there are other CTAs in the cluster.
+    accompanied: bool,
     shuffle: Option<Shuffle>,
 }
 
@@ -151,8 +171,17 @@ impl Schedule {
             barriers: Vec::new(),
             live: threads,
             runs: 0,
+            moved: false,
+            accompanied: false,
             shuffle,
         }
+    }
+
+    /// It as one of several CTAs of a cluster: [`cluster`](super::schedule::Cluster) runs them.
+    #[must_use]
+    pub fn accompanied(mut self) -> Self {
+        self.accompanied = true;
+        self
     }
 
     /// Makes it that of another CTA with as many threads, none of which has begun.
@@ -172,6 +201,7 @@ impl Schedule {
     /// What a thread did wrong; a deadlock; a meeting that the ISA leaves undefined. The CTA is not to be run again.
     pub fn run(&mut self, threads: &mut impl Threads) -> Result<Progress, Fault> {
         self.runs = 0;
+        self.moved = false;
         while self.live > 0 {
             let mut moved = false;
             match self.shuffle.as_mut().map(|s| s.order(self.warps.len())) {
@@ -186,9 +216,13 @@ impl Schedule {
                     }
                 }
             }
+            self.moved |= moved;
             if !moved && self.live > 0 {
                 if self.warps.iter().any(|warp| warp.yielded != 0) {
                     return Ok(Progress::Waits);
+                }
+                if self.accompanied {
+                    return Ok(Progress::Stuck);
                 }
                 return Err(self.stuck(threads));
             }
@@ -218,9 +252,15 @@ impl Schedule {
                 Some(shuffle) => shuffle.some_of(warp.ready),
             };
             warp.ready &= !lanes;
-            threads.run(index as u32, lanes, &mut warp.record)?;
+            let together = match threads.run(index as u32, lanes, &mut warp.record) {
+                Ok(together) => together,
+                Err(fault) => return Err(self.ended(fault, threads)),
+            };
             runs += 1;
-            moved |= self.stopped(index, lanes, threads)?;
+            moved |= match together {
+                Some(site) if self.met(index, lanes, site, threads)? => true,
+                Some(_) | None => self.stopped(index, lanes, threads)?,
+            };
             let enough = runs >= RUNS || self.shuffle.as_mut().is_some_and(Shuffle::enough);
             if enough {
                 self.runs = self.runs.saturating_add(runs);
@@ -231,6 +271,38 @@ impl Schedule {
                 return Ok(moved);
             }
         }
+    }
+
+    /// Does what [`Schedule::stopped`] would for lanes that stopped at one site, if they are all that live in their warp and
+    /// meet there at once by what is known of it: the common case, in few instructions. Whether it did.
+    fn met(
+        &mut self,
+        index: usize,
+        lanes: u32,
+        site: u32,
+        threads: &mut impl Threads,
+    ) -> Result<bool, Fault> {
+        let live = self.warps[index].live;
+        let Some(known) = threads.known(site).filter(|_| lanes == live) else {
+            return Ok(false);
+        };
+        if let Some(number) = known.plain_barrier()
+            && self.arrive_plainly(index, lanes, number)
+        {
+            return Ok(true);
+        }
+        if let Op::Barrier { .. } = known.op {
+            return match self.arrive(index, lanes, site, known.op, Some(known)) {
+                Ok(()) => Ok(true),
+                Err(wrong) => Err(undefined(threads, index, wrong)),
+            };
+        }
+        let warp = &mut self.warps[index];
+        let met = known.meet(lanes, &mut warp.record.values);
+        if met {
+            warp.ready |= lanes;
+        }
+        Ok(met)
     }
 
     /// Looks at where lanes of a warp stopped, and at the meetings that may take place now. Whether one did more than to use up
@@ -254,27 +326,16 @@ impl Schedule {
                 YIELDED => warp.yielded |= group,
                 site => {
                     let op = threads.op(site);
+                    if let Some(known) = threads.known(site) {
+                        known.fill(group, &mut warp.record.values);
+                    }
                     match op {
-                        Op::Barrier { aligned: true, .. } if group != warp.live => {
-                            warp.aligned |= group;
-                        }
+                        op if op.is_aligned() && group != warp.live => warp.aligned |= group,
                         // Each lane by itself, or the whole warp at once.
-                        Op::Barrier { .. } => {
-                            if let Err(wrong) = self.arrive(index, group, site, op) {
+                        Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => {
+                            if let Err(wrong) = self.arrive(index, group, site, op, None) {
                                 return fault(threads, wrong);
                             }
-                        }
-                        Op::ClusterArrive { .. } => {
-                            if let Err(wrong) = self.cluster_arrive(index, group, site) {
-                                return fault(threads, wrong);
-                            }
-                        }
-                        Op::ClusterWait => {
-                            let warp = &mut self.warps[index];
-                            let passes = warp.passed & group;
-                            warp.passed &= !passes;
-                            warp.ready |= passes;
-                            warp.cluster |= group & !passes;
                         }
                         op if op.is_masked() => warp.masked |= group,
                         _ => warp.unmasked |= group,
@@ -301,7 +362,7 @@ impl Schedule {
         Ok(lanes & !self.warps[index].yielded != 0)
     }
 
-    /// A warp comes to an aligned barrier, if all its live lanes wait at one.
+    /// A warp comes to an aligned barrier, of the CTA or the cluster, if all its live lanes wait at one.
     fn arrive_aligned(&mut self, index: usize, threads: &impl Threads) -> Result<(), Undefined> {
         let warp = &mut self.warps[index];
         let lanes = warp.aligned;
@@ -319,7 +380,7 @@ impl Schedule {
             });
         }
         warp.aligned = 0;
-        self.arrive(index, lanes, site, threads.op(site))
+        self.arrive(index, lanes, site, threads.op(site), None)
     }
 }
 

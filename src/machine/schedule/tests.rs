@@ -1,8 +1,9 @@
 //! Threads that are lists of stops. What they are given, and in which order they run, follows from the rules.
 
-use super::{EXITED, LANES, Progress, Record, Schedule, Shuffle, Threads, YIELDED};
+use super::{EXITED, Known, LANES, Progress, Record, Schedule, Shuffle, Threads, YIELDED};
 use crate::diag::Span;
-use crate::ir::sync::{BarrierAction, Op, ShflMode, VoteMode};
+use crate::ir::RegClass;
+use crate::ir::sync::{BarrierAction, Op, ReduxOp, ShflMode, VoteMode};
 use crate::machine::{Fault, FaultKind};
 
 /// Where a thread stops.
@@ -21,6 +22,8 @@ struct Script {
     given: Vec<Vec<[u64; 2]>>,
     /// In which order threads ran.
     ran: Vec<u32>,
+    /// By site, what threads leave out of the record.
+    known: Vec<Known>,
 }
 
 impl Script {
@@ -32,6 +35,7 @@ impl Script {
             next: vec![0; count],
             given: vec![Vec::new(); count],
             ran: Vec::new(),
+            known: Vec::new(),
         }
     }
 
@@ -53,7 +57,7 @@ impl Script {
 }
 
 impl Threads for Script {
-    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<(), Fault> {
+    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault> {
         for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
             let thread = warp as usize * LANES + lane;
             self.ran.push(thread as u32);
@@ -67,13 +71,22 @@ impl Threads for Script {
                 Some(Stop::Yield) => record.sites[lane] = YIELDED,
                 Some(Stop::At(site, values)) => {
                     record.sites[lane] = *site;
-                    for (to, from) in record.values.iter_mut().zip(values) {
-                        to[lane] = *from;
+                    let known = self.known.get(*site as usize);
+                    for (source, (to, from)) in record.values.iter_mut().zip(values).enumerate() {
+                        let left_out = known.and_then(|known| known.constant(source)).is_some();
+                        to[lane] = if left_out { 0xdead } else { *from };
                     }
                 }
             }
         }
-        Ok(())
+        let ran = (0..LANES).filter(|lane| lanes >> lane & 1 != 0);
+        let sites: Vec<u32> = ran.map(|lane| record.sites[lane]).collect();
+        let together = sites.iter().all(|site| *site == sites[0]);
+        Ok((together && !self.known.is_empty()).then_some(sites[0]))
+    }
+
+    fn known(&self, site: u32) -> Option<&Known> {
+        self.known.get(site as usize)
     }
 
     fn op(&self, site: u32) -> Op {
@@ -88,12 +101,14 @@ impl Threads for Script {
             version: (8, 0),
             target: String::new(),
             address_bits: 64,
+            reading: Default::default(),
             functions: Vec::new(),
             variables: Vec::new(),
             global_bytes: 0,
             const_bytes: 0,
             files: Vec::new(),
             locations: Vec::new(),
+            clusters: false,
         };
         let span = Span::new(site, site + 1);
         let thread = warp * LANES as u32 + lane;
@@ -237,9 +252,118 @@ fn lanes_come_to_an_unaligned_barrier_one_by_one() {
     assert_eq!(script.run_all(), Ok(Progress::Done));
 }
 
+fn cluster_ops(aligned: bool) -> [Op; 2] {
+    let relaxed = false;
+    [
+        Op::ClusterArrive { aligned, relaxed },
+        Op::ClusterWait { aligned },
+    ]
+}
+
+/// CTAs of a cluster, by rank.
+struct Scripts(Vec<(Script, Schedule, u32)>);
+
+impl super::Cta for (Script, Schedule, u32) {
+    fn schedule(&mut self) -> &mut Schedule {
+        &mut self.1
+    }
+
+    fn standing(&mut self) -> Result<super::Standing, Fault> {
+        Ok(self.1.standing(&self.0))
+    }
+
+    fn block(&self) -> [u32; 3] {
+        [self.2, 0, 0]
+    }
+
+    fn others_are_over(&mut self, _: u32) {}
+}
+
+impl Scripts {
+    fn new(ctas: Vec<Script>) -> Self {
+        let of = |(rank, script): (u32, Script)| {
+            let threads = script.stops.len() as u32;
+            (script, Schedule::new(threads, None).accompanied(), rank)
+        };
+        Scripts((0..).zip(ctas).map(of).collect())
+    }
+
+    fn run(&mut self) -> Result<Progress, Fault> {
+        super::Cluster::new(None).run(&mut self.0, |(script, schedule, _)| schedule.run(script))
+    }
+}
+
+#[test]
+fn cluster_of_several_waits_for_all_of_them() {
+    let ops = cluster_ops(false);
+    let round = [at(0, 0, 0), at(1, 0, 0)];
+    // The second has fewer threads, of which some leave; the third leaves at once.
+    let mut scripts = Scripts::new(vec![
+        Script::new(40, &ops, |_| [round, round].concat()),
+        Script::new(3, &ops, |t| match t {
+            0 => round.to_vec(),
+            _ => [round, round].concat(),
+        }),
+        Script::new(33, &ops, |_| Vec::new()),
+    ]);
+    assert_eq!(scripts.run(), Ok(Progress::Done));
+    // The first came to its second arrival only after the second's first.
+    assert_eq!(scripts.0[0].0.next, [5; 40]);
+}
+
+#[test]
+fn cluster_that_misses_somebody_says_whom() {
+    let ops = [&cluster_ops(true)[..], &[sync()]].concat();
+    let round = [at(0, 0, 0), at(1, 0, 0)];
+    let mut scripts = Scripts::new(vec![
+        Script::new(2, &ops, |_| round.to_vec()),
+        Script::new(64, &ops, |t| match t {
+            0..32 => vec![at(2, 0, 0)],
+            _ => round.to_vec(),
+        }),
+    ]);
+    let fault = scripts.run().unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Deadlock, "{fault}");
+    assert_eq!(fault.block, [0; 3]);
+    let text = fault.to_string();
+    assert!(
+        text.contains("block (0, 0, 0): threads 0-1 wait at"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the cluster misses threads 0-31 of block (1, 0, 0)"),
+        "{text}"
+    );
+    // What is undefined within a warp is told first, whichever block it is in.
+    let mut scripts = Scripts::new(vec![
+        Script::new(2, &ops, |_| round.to_vec()),
+        Script::new(64, &ops, |t| match t {
+            7 => vec![at(2, 0, 0)],
+            _ => round.to_vec(),
+        }),
+    ]);
+    let fault = scripts.run().unwrap_err();
+    assert_eq!(fault.kind, FaultKind::DivergedBarrier, "{fault}");
+    let text = fault.to_string();
+    assert!(
+        text.contains("threads of one warp wait at different barriers"),
+        "{text}"
+    );
+}
+
+#[test]
+fn cluster_that_spins_lets_others_run() {
+    let ops = cluster_ops(false);
+    let mut scripts = Scripts::new(vec![
+        Script::new(1, &ops, |_| vec![Stop::Yield; 3]),
+        Script::new(1, &ops, |_| vec![at(0, 0, 0), at(1, 0, 0)]),
+    ]);
+    assert_eq!(scripts.run(), Ok(Progress::Waits));
+}
+
 #[test]
 fn cluster_of_one_arrives_and_waits() {
-    let ops = [Op::ClusterArrive { relaxed: false }, Op::ClusterWait];
+    let ops = cluster_ops(false);
     let round = [at(0, 0, 0), at(1, 0, 0)];
     let mut script = Script::new(40, &ops, |_| [round, round].concat());
     assert_eq!(script.run_all(), Ok(Progress::Done));
@@ -366,4 +490,242 @@ fn shuffled_schedules_give_the_same_to_those_that_meet() {
         })
         .collect();
     assert!(orders.iter().all(|o| *o != order) && orders[0] != orders[1]);
+}
+
+#[test]
+fn deadlocks_say_for_how_many_threads_a_barrier_waits() {
+    let counted = barrier(BarrierAction::Sync, true, false);
+    let mut script = Script::new(96, &[counted], |t| match t {
+        // Of the second warp nobody comes, of the third two threads are over before the others come.
+        0..30 | 66..96 => vec![at(0, 2, 96)],
+        30 => vec![at(0, 1, 32)],
+        31 => vec![at(0, 2, 96)],
+        _ => Vec::new(),
+    });
+    // Barrier 1 has the rest of a warp to wait for, barrier 2 the second warp.
+    let fault = script.run_all().unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Deadlock);
+    let text = fault.to_string();
+    for line in [
+        "threads 0-29, 31, 66-95 wait at s.ptx:1:1: z (barrier 2 wants 96 threads, 63 have come)",
+        "thread 30 waits at s.ptx:1:1: z (barrier 1 wants 32 threads, 1 have come)",
+        "34 of 96 threads are over",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn deadlocks_say_who_of_a_warp_is_missing() {
+    let ops = [sync(), Op::Warp];
+    let mut script = Script::new(96, &ops, |t| match t {
+        32..60 => vec![at(0, 0, 0)],
+        60 => vec![at(1, 1 << 28 | 1 << 29, 0)],
+        61 => vec![at(1, ALL, 0)],
+        62..64 => Vec::new(),
+        _ => vec![at(0, 0, 0)],
+    });
+    let fault = script.run_all().unwrap_err();
+    assert_eq!(fault.kind, FaultKind::DivergedBarrier);
+    let text = fault.to_string();
+    for line in [
+        "a part of a warp waits at a barrier that is `.aligned`, the rest elsewhere",
+        "threads 0-59, 64-95 wait at s.ptx:1:1: z (of their warps threads 60-61 are missing)",
+        "thread 60 waits at s.ptx:1:2: e (mask 0x30000000 misses thread 61)",
+        "thread 61 waits at s.ptx:1:2: e (mask 0xffffffff misses threads 32-60)",
+        "2 of 96 threads are over",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn long_reports_are_cut_short() {
+    // Each thread has a mask of itself and its successor, who has another.
+    let pairs = |threads: u32| {
+        Script::new(threads, &[Op::Warp], |t| {
+            let lane = t % 32;
+            vec![
+                at(0, 1 << lane | 1 << (lane ^ 1), 0),
+                at(0, 1 << lane | 1 << ((lane + 2) % 32), 0),
+            ]
+        })
+    };
+    let text = pairs(32).run_all().unwrap_err().to_string();
+    assert!(
+        text.contains("thread 0 waits at s.ptx:1:1: z (mask 0x00000005 misses thread 2)"),
+        "{text}"
+    );
+    assert!(text.contains("and 20 more groups"), "{text}");
+    let waiting = |text: &str| text.matches(" waits at ").count();
+    assert_eq!(waiting(&text), 12);
+
+    // Twelve groups are all shown.
+    let own = |t: u32| vec![at(0, 1 << t | 1 << 31, 0)];
+    let mut script = Script::new(32, &[Op::Warp, Op::Warp], |t| match t {
+        0..12 => own(t),
+        31 => vec![Stop::Yield],
+        _ => Vec::new(),
+    });
+    assert_eq!(
+        script.run_all(),
+        Ok(Progress::Done),
+        "lanes that are over are not waited for"
+    );
+
+    // Every second thread is named by itself; twelve ranges are, and no more.
+    for (last, words) in [(24, "18, 20, 22 wait"), (26, "18, 20, 22, ... wait")] {
+        let mut script = Script::new(
+            64,
+            &[sync(), Op::ClusterWait { aligned: false }],
+            |t| match t {
+                0..32 if t.is_multiple_of(2) && t < last => vec![at(0, 0, 0)],
+                0..32 => Vec::new(),
+                _ => vec![at(1, 0, 0)],
+            },
+        );
+        let text = script.run_all().unwrap_err().to_string();
+        assert!(text.contains(words), "{words}: {text}");
+        assert!(
+            text.contains("threads 32-63 wait at s.ptx:1:2: e (the cluster misses "),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn results_of_a_reduction_are_given_to_those_that_wait_for_them() {
+    let popc = barrier(BarrierAction::Popc, true, false);
+    let mask = 0xffff_0001;
+    let mut script = Script::new(64, &[popc, BALLOT], |t| {
+        let reduces = Stop::At(0, [1, 32, u64::from(t % 4 == 0), 0]);
+        match t % 32 {
+            0 => vec![reduces, at(1, mask, 1)],
+            1..16 => vec![reduces],
+            // Those of the second warp wait already when the first comes to the barrier; these are let alone.
+            _ => vec![at(1, mask, u64::from(t % 2 == 1))],
+        }
+    });
+    assert_eq!(script.run_all(), Ok(Progress::Done));
+    assert_eq!(script.results(0), [8, 0xaaaa_0001]);
+    assert_eq!(script.results(47), [8]);
+    assert_eq!(script.results(49), [0xaaaa_0001]);
+}
+
+#[test]
+fn barriers_of_one_warp_are_told_apart() {
+    let popc = barrier(BarrierAction::Popc, true, false);
+    let mut script = Script::new(128, &[popc], |t| {
+        let odd = u64::from(t % 2);
+        vec![Stop::At(0, [1 + odd, 64, odd, 0])]
+    });
+    assert_eq!(script.run_all(), Ok(Progress::Done));
+    assert_eq!((script.results(0), script.results(1)), (vec![0], vec![64]));
+
+    let sync = barrier(BarrierAction::Sync, true, false);
+    let mut script = Script::new(64, &[sync], |t| {
+        vec![at(0, 1, if t % 2 == 0 { 64 } else { 32 })]
+    });
+    let text = script.run_all().unwrap_err().to_string();
+    assert!(
+        text.contains("different numbers of threads") && text.contains("thread (1, 0, 0)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_thread_that_strays_is_named() {
+    let aligned = barrier(BarrierAction::Sync, false, true);
+    let ops = [aligned, aligned, BALLOT];
+    type Stops = fn(u32) -> Vec<Stop>;
+    let cases: [(Stops, &str); 3] = [
+        (|t| vec![at(0, u64::from(t == 37), 0)], "thread (37, 0, 0)"),
+        (|t| vec![at(u32::from(t == 40), 0, 0)], "thread (40, 0, 0)"),
+        (|_| vec![at(2, ALL << 5 & ALL, 0)], "thread (0, 0, 0)"),
+    ];
+    for (stops, thread) in cases {
+        let text = Script::new(64, &ops, stops)
+            .run_all()
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains(thread), "{thread}: {text}");
+    }
+}
+
+#[test]
+fn old_forms_do_not_wait_for_lanes_at_operations_with_a_mask() {
+    let mut script = Script::new(32, &[BALLOT, Op::ActiveMask], |t| match t {
+        31 => vec![at(1, 0, 0), at(0, ALL, 1)],
+        _ => vec![at(0, ALL, 0)],
+    });
+    assert_eq!(script.run_all(), Ok(Progress::Done));
+    assert_eq!(script.results(31), [1 << 31, 1 << 31]);
+    assert_eq!(script.results(0), [1 << 31]);
+}
+
+#[test]
+fn constants_that_are_left_out_change_nothing() {
+    let shfl = |mode| Op::Shfl { mode, sync: true };
+    let class = RegClass::B32;
+    let counted = barrier(BarrierAction::Popc, true, true);
+    // An operation; its sources, of which those that do not depend on the thread are left out.
+    type Sources = fn(u64) -> [u64; 4];
+    let meetings: [(Op, Sources); 13] = [
+        (sync(), |_| [3, 0, 0, 0]),
+        (barrier(BarrierAction::Sync, false, false), |_| [2, 0, 0, 0]),
+        (counted, |t| [1, 64, t & 1, 0]),
+        (barrier(BarrierAction::Or, false, true), |_| [0, 1, 0, 0]),
+        (shfl(ShflMode::Bfly), |t| [ALL, 7 * t, 5, 31]),
+        (shfl(ShflMode::Up), |t| [ALL, 7 * t, 3, 0]),
+        (shfl(ShflMode::Down), |t| [ALL, t + 1, 9, 0x181f]),
+        (shfl(ShflMode::Idx), |t| [ALL, t ^ 1, t & 7, 0x101f]),
+        (shfl(ShflMode::Idx), |_| [ALL, 77, 4, 31]),
+        (BALLOT, |_| [ALL, 1, 0, 0]),
+        (Op::MatchAny { class }, |t| [ALL, t % 5, 0, 0]),
+        (Op::Redux { op: ReduxOp::Add }, |t| [ALL, t * t, 0, 0]),
+        (Op::Elect, |_| [ALL, 0, 0, 0]),
+    ];
+    let ops = meetings.map(|(op, _)| op);
+    let known = || {
+        let known = meetings.iter().map(|(op, sources)| {
+            let [a, b] = [2, 9].map(sources);
+            let constants = a.into_iter().zip(b).map(|(a, b)| (a == b).then_some(a));
+            Known::new(*op, constants, [true; 2].into_iter())
+        });
+        known.collect::<Vec<_>>()
+    };
+    let all = |t: u32, over: u32, sites: &[usize]| -> Vec<Stop> {
+        let stop = |site: &usize| Stop::At(*site as u32, meetings[*site].1(t.into()));
+        let sites = if t == over { &[] } else { sites };
+        sites.iter().map(stop).collect()
+    };
+    let barriers_too: Vec<usize> = (0..meetings.len()).chain(4..9).collect();
+    // The last warp has fewer lanes; one thread is over from the start.
+    for (threads, over) in [(64, 40), (33, 7), (90, 70)] {
+        let stops = |t: u32| match threads {
+            // Half of a warp is over before the others.
+            90 if t.is_multiple_of(2) => all(t, over, &[8, 4, 5, 6, 7, 9, 10, 11, 12]),
+            90 => all(t, over, &[8, 4, 5, 6, 7, 9, 10, 11, 12, 0, 5]),
+            _ => all(t, over, &barriers_too),
+        };
+        let run = |known| {
+            let mut script = Script::new(threads, &ops, stops);
+            script.known = known;
+            let end = script.run_all().map_err(|fault| fault.to_string());
+            (end, script)
+        };
+        let (end, whole) = run(Vec::new());
+        let (same_end, left_out) = run(known());
+        assert_eq!((end, same_end), (Ok(Progress::Done), Ok(Progress::Done)));
+        assert_eq!(left_out.ran, whole.ran);
+        for thread in 0..threads as usize {
+            let given = whole.given[thread].iter().zip(&left_out.given[thread]);
+            for (stop, (whole, left_out)) in whole.stops[thread].iter().zip(given) {
+                let Stop::At(site, _) = stop else { continue };
+                let results = ops[*site as usize].signature().dsts.len();
+                let what = format!("thread {thread} of {threads}, site {site}");
+                assert_eq!(whole[..results], left_out[..results], "{what}");
+            }
+        }
+    }
 }

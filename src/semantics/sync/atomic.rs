@@ -1,6 +1,6 @@
 //! What `atom` and `red` write.
 
-use super::super::typed;
+use super::super::{float, typed};
 use crate::ir::sync::AtomicOp;
 
 /// The new value of `bytes` (2, 4 or 8) bytes: of the old one and the operands, each within the width. `cas` compares with
@@ -22,5 +22,6 @@ pub fn atomic(op: AtomicOp, bytes: u8, old: u64, b: u64, c: u64) -> u64 {
         AtomicOp::Exch => b,
         AtomicOp::Cas if old == b => c,
         AtomicOp::Cas => old,
+        AtomicOp::Float(op) => float::eval(op, &[old, b])[0],
     }
 }

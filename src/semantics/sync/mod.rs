@@ -11,7 +11,7 @@ mod warp;
 mod tests;
 
 pub use atomic::atomic;
-pub use warp::{Values, uniform, warp};
+pub use warp::{Route, Values, ballot, give, uniform, warp};
 
 use crate::ir::sync::BarrierAction;
 

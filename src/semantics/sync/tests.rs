@@ -143,6 +143,37 @@ proptest! {
     }
 }
 
+/// All lanes; where they ask alike it is computed by another way than the rest.
+#[test]
+fn shfl_of_a_whole_warp_is_the_pseudo_code() {
+    let segments = [0, 1, 8, 16, 24, 28, 31];
+    let asked = (segments.iter())
+        .flat_map(|s| [0, 1, 7, 16, 31].map(|c| (s, c)))
+        .flat_map(|(s, c)| (0..33).map(move |b| (s << 8 | c, b)));
+    // Which of a, b and c differ between lanes.
+    let differ = [[1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1]];
+    for ((c, b), [da, db, dc]) in asked.flat_map(|asked| differ.map(|d| (asked, d))) {
+        let row = |first, step| std::array::from_fn(|lane| first + step * lane as u64);
+        let [a, b, c]: [[u64; 32]; 3] = [row(1000, da), row(b, db), row(c, dc)];
+        let source: Vec<_> = a.iter().map(|&a| Some(a)).collect();
+        for mode in [ShflMode::Up, ShflMode::Down, ShflMode::Bfly, ShflMode::Idx] {
+            for sync in [false, true] {
+                let mut values = [[u64::from(u32::MAX); 32], a, b, c];
+                if !sync {
+                    values.rotate_left(1);
+                }
+                warp(Op::Shfl { mode, sync }, u32::MAX, &mut values);
+                let lanes = (0..).zip(values[0].iter().zip(&values[1]));
+                for (lane, (d, p)) in lanes {
+                    let [b, c] = [b, c].map(|row| row[lane as usize] as u32);
+                    let expected = shfl(mode, lane, &source, b, c);
+                    assert_eq!((*d, *p), expected, "{mode:?} {lane} {b} {c}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn operands_of_lanes_that_do_not_take_part_stay() {
     let class = RegClass::B32;
@@ -298,4 +329,21 @@ fn what_is_undefined_is_told() {
         assert!(result.is_err(), "{i}");
     }
     assert!(mbarrier::init((1 << 20) - 1).is_ok());
+}
+
+/// PTX ISA, "mbarrier": counts of arrivals from 1 to 2^20 - 1, of bytes from -(2^20 - 1) to 2^20 - 1.
+#[test]
+fn counts_have_the_range_of_the_isa() {
+    const MOST: u32 = (1 << 20) - 1;
+    assert!(mbarrier::init(0).is_err() && mbarrier::init(MOST + 1).is_err());
+    let word = mbarrier::init(MOST).unwrap();
+    assert_eq!(word & 0xf_ffff, u64::from(MOST));
+    let more = mbarrier::expect_tx(word, MOST).unwrap();
+    assert!(mbarrier::expect_tx(more, 1).is_err() && mbarrier::expect_tx(word, MOST + 1).is_err());
+    let less = mbarrier::complete_tx(word, MOST).unwrap();
+    assert!(mbarrier::complete_tx(less, 1).is_err());
+    // From one end to the other, and back to none.
+    let other = mbarrier::complete_tx(mbarrier::complete_tx(more, MOST).unwrap(), MOST).unwrap();
+    assert_eq!(other, less);
+    assert_eq!(mbarrier::expect_tx(less, MOST), Ok(word));
 }

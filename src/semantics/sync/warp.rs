@@ -1,5 +1,6 @@
 //! Warp operations, over 32 lanes at once.
 
+use super::super::float;
 use crate::ir::sync::{Op, ReduxOp, ShflMode, VoteMode};
 
 /// Operands by source and lane, then results by destination and lane.
@@ -27,6 +28,11 @@ pub fn warp(op: Op, lanes: u32, values: &mut Values) {
         Op::Redux { op } => {
             let mut all = each(lanes).map(|lane| values[1][lane] as u32);
             let first = all.next().unwrap_or(0);
+            // One lane alone is without its sign, too, if that is asked for.
+            let first = match op {
+                ReduxOp::Float(_) => redux(op, first, first),
+                _ => first,
+            };
             let d = all.fold(first, |a, b| redux(op, a, b));
             give(lanes, &mut values[0], d);
         }
@@ -37,7 +43,7 @@ pub fn warp(op: Op, lanes: u32, values: &mut Values) {
             give(lanes, &mut values[1], false);
             give(lanes & lanes.wrapping_neg(), &mut values[1], true);
         }
-        Op::Warp | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait => {}
+        Op::Warp | Op::Barrier { .. } | Op::ClusterArrive { .. } | Op::ClusterWait { .. } => {}
     }
 }
 
@@ -47,7 +53,7 @@ fn each(lanes: u32) -> impl Iterator<Item = usize> {
 }
 
 /// Gives lanes a value.
-fn give(lanes: u32, row: &mut [u64; 32], value: impl Into<u64>) {
+pub fn give(lanes: u32, row: &mut [u64; 32], value: impl Into<u64>) {
     let value = value.into();
     if lanes == u32::MAX {
         *row = [value; 32];
@@ -62,7 +68,7 @@ fn one_of(lanes: u32, values: &[u64; 32]) -> u64 {
 }
 
 /// One bit a lane.
-fn ballot(predicates: &[u64; 32]) -> u32 {
+pub fn ballot(predicates: &[u64; 32]) -> u32 {
     (0..)
         .zip(predicates)
         .fold(0, |mask, (lane, p)| mask | (*p as u32 & 1) << lane)
@@ -96,6 +102,46 @@ fn shfl(mode: ShflMode, lanes: u32, first: usize, values: &mut Values) {
         let source = if p && lanes >> j & 1 != 0 { j } else { own };
         values[0][lane] = a[source as usize];
         values[1][lane] = u64::from(p);
+    }
+}
+
+/// How the lanes of a whole warp shuffle, where b and c of `shfl.sync` are the same for all and known beforehand.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// The lane that each gets its value from.
+    from: [u8; 32],
+    in_range: u32,
+    /// Whether anybody wants to know of that.
+    tells: bool,
+}
+
+impl Route {
+    /// By b and c. `tells`: whether the second destination is wanted.
+    pub fn new(mode: ShflMode, b: u32, c: u32, tells: bool) -> Self {
+        let mut route = Route {
+            from: [0; 32],
+            in_range: 0,
+            tells,
+        };
+        for (own, from) in (0..).zip(&mut route.from) {
+            let (j, p) = source(mode, own, b, c);
+            *from = if p { j } else { own } as u8;
+            route.in_range |= u32::from(p) << own;
+        }
+        route
+    }
+
+    /// `shfl.sync` of a whole warp, each lane of which gives a value; sources and results as those of [`warp`].
+    pub fn shuffle(&self, values: &mut Values) {
+        let [d, a, ..] = values;
+        for (d, from) in d.iter_mut().zip(self.from) {
+            *d = a[usize::from(from & 31)];
+        }
+        if self.tells {
+            for (lane, p) in (0..).zip(a.iter_mut()) {
+                *p = u64::from(self.in_range >> lane & 1);
+            }
+        }
     }
 }
 
@@ -174,5 +220,6 @@ fn redux(op: ReduxOp, a: u32, b: u32) -> u32 {
         ReduxOp::And => a & b,
         ReduxOp::Or => a | b,
         ReduxOp::Xor => a ^ b,
+        ReduxOp::Float(op) => float::eval(op, &[a.into(), b.into()])[0] as u32,
     }
 }

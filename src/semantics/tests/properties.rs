@@ -4,10 +4,11 @@ use crate::ir::bits::{Op as Bits, PrmtMode};
 use crate::ir::compare::{BoolOp, CmpOp, Op as Compare};
 use crate::ir::convert::{Op as Convert, PackTy};
 use crate::ir::extended::Op as Extended;
+use crate::ir::float::{FloatTy, Mark};
 use crate::ir::integer::{Op as Integer, PackedOp, Part};
 use crate::ir::memory::Space;
 use crate::ir::video::{Op as Video, ScalarOp, Second, Selector, SimdOp, Source};
-use crate::ir::{IntTy, PureOp, RegClass};
+use crate::ir::{IntTy, PureOp, Reading, RegClass};
 use crate::machine::window;
 use crate::semantics::{Results, eval};
 use proptest::prelude::*;
@@ -79,7 +80,7 @@ proptest! {
         let d = (0..=msb)
             .map(|i| (if i < len && pos + i <= msb { bit(a, pos + i) } else { sbit }) << i)
             .fold(0, |d, b| d | b);
-        prop_assert_eq!(bits(Bits::Bfe { ty }, &[a, b & 0xffff_ffff, c & 0xffff_ffff]), d);
+        prop_assert_eq!(bits(Bits::Bfe { ty, reading: Reading::Text }, &[a, b & 0xffff_ffff, c & 0xffff_ffff]), d);
     }
 
     #[test]
@@ -91,7 +92,7 @@ proptest! {
         for i in (0..len).take_while(|i| pos + i <= msb) {
             f = f & !(1 << (pos + i)) | bit(a, i) << (pos + i);
         }
-        prop_assert_eq!(bits(Bits::Bfi { class }, &[a, b, c & 0xffff_ffff, d & 0xffff_ffff]), f);
+        prop_assert_eq!(bits(Bits::Bfi { class, reading: Reading::Text }, &[a, b, c & 0xffff_ffff, d & 0xffff_ffff]), f);
     }
 
     #[test]
@@ -197,7 +198,7 @@ proptest! {
             }
         }
         let srcs = [mask.into(), base.into(), (offset as u32).into()];
-        prop_assert_eq!(bits(Bits::Fns, &srcs), u64::from(d));
+        prop_assert_eq!(bits(Bits::Fns { reading: Reading::Text }, &srcs), u64::from(d));
     }
 
     #[test]
@@ -310,9 +311,9 @@ proptest! {
             prop_assert_eq!(with(BoolOp::And), [u64::from(t && c), u64::from(!t && c)]);
             prop_assert_eq!(with(BoolOp::Or), [u64::from(t || c), u64::from(!t || c)]);
             prop_assert_eq!(with(BoolOp::Xor), [u64::from(t != c), u64::from(t == c)]);
-            let set = |float| run(PureOp::Compare(Compare::Set { cmp, ty, combine: None, float }), &[a, b])[0];
-            prop_assert_eq!(set(false), if t { 0xffff_ffff } else { 0 });
-            prop_assert_eq!(set(true), u64::from(f32::from(u8::from(t)).to_bits()));
+            let set = |to| run(PureOp::Compare(Compare::Set { cmp, ty, combine: None, to }), &[a, b])[0];
+            prop_assert_eq!(set(Mark::Ones(RegClass::B32)), if t { 0xffff_ffff } else { 0 });
+            prop_assert_eq!(set(Mark::One(FloatTy::F32)), u64::from(f32::from(u8::from(t)).to_bits()));
         }
     }
 
@@ -346,6 +347,7 @@ proptest! {
         let cmp = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge][usize::from(small % 6)];
         let part = [Selector::Word, Selector::Byte(digits[0]), Selector::Half(digits[1])][usize::from(small % 3)];
         let source = |signed| Source { signed, part };
+        let reading = Reading::ALL[usize::from(digits[7] & 1)];
         let scalar = [
             ScalarOp::Add, ScalarOp::Sub, ScalarOp::AbsDiff, ScalarOp::Min, ScalarOp::Max,
             ScalarOp::Shl { wrap: f0 }, ScalarOp::Shr { wrap: f0 }, ScalarOp::Set(cmp),
@@ -366,7 +368,9 @@ proptest! {
             PureOp::Integer(Integer::Dp2a { a_signed: f0, b_signed: f1, high: f2 }),
             PureOp::Bits(Bits::Not { class }),
             PureOp::Bits(Bits::Shr { ty }),
-            PureOp::Bits(Bits::Fns),
+            PureOp::Bits(Bits::Bfe { ty, reading }),
+            PureOp::Bits(Bits::Bfi { class, reading }),
+            PureOp::Bits(Bits::Fns { reading }),
             PureOp::Compare(Compare::Selp { class }),
             PureOp::Convert(Convert::Mov { class }),
             PureOp::Convert(Convert::Pack { elem: RegClass::B8, count: 4 }),
@@ -374,10 +378,10 @@ proptest! {
             PureOp::Convert(Convert::CvtPack { ty: pack, onto: f0 }),
             PureOp::Convert(Convert::Cvta { space: Space::Shared, to: f0, class: RegClass::B32 }),
             PureOp::Convert(Convert::Isspacep { space: Space::Shared, class: RegClass::B64 }),
-            PureOp::Video(Video::Scalar { op: scalar, signed: f0, a: source(f1), b: source(f2), sat: f3, second }),
+            PureOp::Video(Video::Scalar { op: scalar, signed: f0, a: source(f1), b: source(f2), sat: f3, second, reading }),
             PureOp::Video(Video::Mad {
                 signed: f0, a: source(f1), b: source(f2), neg_a: f3, neg_b: f4, neg_c: f5,
-                plus_one: f0, sat: f1, shift: digits[2],
+                plus_one: f0, sat: f1, shift: digits[2], reading,
             }),
             PureOp::Video(Video::Simd {
                 op: simd, lanes: if f0 { 2 } else { 4 }, signed: f1, a_signed: f2, b_signed: f3,

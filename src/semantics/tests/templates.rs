@@ -5,9 +5,10 @@ use crate::ir::bits::{self, PrmtMode};
 use crate::ir::compare::{self, BoolOp, CmpOp};
 use crate::ir::convert;
 use crate::ir::extended;
+use crate::ir::float::{FloatTy, Mark};
 use crate::ir::integer::{self, Part};
 use crate::ir::video::{self, ScalarOp, Second, Selector, SimdOp, Source};
-use crate::ir::{IntTy, PureOp, RegClass};
+use crate::ir::{IntTy, PureOp, Reading, RegClass};
 
 /// One statement: operator, destinations, sources (as written).
 pub(super) struct Statement {
@@ -160,7 +161,11 @@ fn build(words: &Words<'_>) -> Option<Statement> {
                     cmp,
                     ty: *types.last()?,
                     combine,
-                    float: words.has("f32"),
+                    to: if words.has("f32") {
+                        Mark::One(FloatTy::F32)
+                    } else {
+                        Mark::Ones(RegClass::B32)
+                    },
                 }
             })
         }
@@ -273,10 +278,18 @@ fn bits(words: &Words<'_>, ty: Option<IntTy>, srcs: &mut Vec<String>) -> Option<
             ty: ty?,
             shiftamt: words.has("shiftamt"),
         },
-        "fns" => bits::Op::Fns,
+        "fns" => bits::Op::Fns {
+            reading: Reading::Text,
+        },
         "brev" => bits::Op::Brev { class },
-        "bfe" => bits::Op::Bfe { ty: ty? },
-        "bfi" => bits::Op::Bfi { class },
+        "bfe" => bits::Op::Bfe {
+            ty: ty?,
+            reading: Reading::Text,
+        },
+        "bfi" => bits::Op::Bfi {
+            class,
+            reading: Reading::Text,
+        },
         "bmsk" => bits::Op::Bmsk { wrap },
         "szext" => bits::Op::Szext {
             signed: ty?.signed(),
@@ -347,6 +360,7 @@ fn video(words: &Words<'_>) -> Option<Statement> {
             } else {
                 0
             },
+            reading: Reading::Text,
         }
     } else if lanes == 1 {
         let wrap = words.has("wrap");
@@ -378,6 +392,7 @@ fn video(words: &Words<'_>) -> Option<Statement> {
                 (None, Some(_)) => Second::Merge(part(&operands[0].2)),
                 (None, None) => Second::None,
             },
+            reading: Reading::Text,
         }
     } else {
         // Lanes are written highest first.

@@ -10,7 +10,10 @@ use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Cfg, Effort, FunctionPlan, ModulePlan, Name, Names, Root, Ssa};
 use smallvec::smallvec;
 
+mod broken;
+mod floats;
 mod regions;
+mod uniformity;
 
 /// Numbers without a pattern (xorshift64*).
 struct Numbers(u64);
@@ -102,6 +105,7 @@ fn random_function(numbers: &mut Numbers) -> Function {
         frame_bytes: 0,
         blocks,
         threads: Default::default(),
+        clusters: Default::default(),
         shared_bytes: 0,
         shared_align: 1,
         unsupported: Vec::new(),
@@ -139,7 +143,7 @@ fn a_block_dominates_those_that_cannot_be_reached_without_it() {
     let mut numbers = Numbers(11);
     for _ in 0..400 {
         let function = random_function(&mut numbers);
-        let cfg = Cfg::new(&function, None);
+        let cfg = Cfg::new(&function, None, &[]);
         let all = reachable(&function, None);
         let order: Vec<Block> = blocks(&function).filter(|b| all[b.index()]).collect();
         let mut found = cfg.order().to_vec();
@@ -160,7 +164,7 @@ fn frontiers_are_where_dominance_ends() {
     let mut numbers = Numbers(12);
     for _ in 0..400 {
         let function = random_function(&mut numbers);
-        let cfg = Cfg::new(&function, None);
+        let cfg = Cfg::new(&function, None, &[]);
         let frontiers = cfg.frontiers(1 << 20).expect("few");
         for &x in cfg.order() {
             let inside = |b: Block| b == x || cfg.strictly_dominates(x, b);
@@ -186,7 +190,7 @@ fn every_cycle_has_a_header() {
     let mut numbers = Numbers(13);
     for _ in 0..400 {
         let function = random_function(&mut numbers);
-        let cfg = Cfg::new(&function, None);
+        let cfg = Cfg::new(&function, None, &[]);
         // Without the headers nothing goes round: peel off blocks that no other leads to.
         let mut left: Vec<Block> = cfg.order().to_vec();
         left.retain(|&b| !cfg.is_header(b));
@@ -215,7 +219,7 @@ fn nesting_counts_each_block_once_for_each_loop_around_it() {
     );
     let own = plan.function(FuncId(0)).expect("a plan");
     // A holds A, B, C and the two branches behind C; B holds B, C and the first branch; C and D hold themselves.
-    assert_eq!(own.cfg.nesting(1000), 5 + 3 + 1 + 1);
+    assert_eq!(own.flow.cfg.nesting(1000), 5 + 3 + 1 + 1);
     assert_eq!(own.effort, Effort::Full);
 }
 
@@ -262,9 +266,10 @@ fn values_found_by_the_tree_are_those_of_execution() {
     let mut numbers = Numbers(14);
     for _ in 0..400 {
         let function = random_function(&mut numbers);
-        let cfg = Cfg::new(&function, None);
+        let cfg = Cfg::new(&function, None, &[]);
         let names = Names::new(&function);
-        let ssa = Ssa::new(&function, None, &cfg, &names).expect("a small function");
+        let ssa =
+            Ssa::new(&function, None, &cfg, &names, &[], |_, _| false).expect("a small function");
         let found = values_by_tree(&function, &cfg, &ssa);
         // Execute, choosing ways at random. A meeting value stands for what the name held when it met.
         let mut held = vec![Made::Start; function.regs.len()];
@@ -301,8 +306,8 @@ fn a_value_that_is_set_once_meets_nowhere() {
     );
     let function = &module.functions[0];
     let own = plan.function(FuncId(0)).expect("a plan");
-    let met: Vec<&str> = (own.cfg.order().iter())
-        .flat_map(|&b| own.ssa.phis(b))
+    let met: Vec<&str> = (own.flow.cfg.order().iter())
+        .flat_map(|&b| own.flow.ssa.phis(b))
         .map(|n| &*function.regs[n.index()].name)
         .collect();
     assert_eq!(met, ["%i"]);
@@ -312,7 +317,7 @@ fn planned(body: &str) -> (Module, ModulePlan) {
     let text = format!(".version 8.7\n.target sm_90\n.address_size 64\n{body}");
     let source = Source::new("test.ptx", text);
     let module = crate::check::parse_and_check(source).unwrap_or_else(|e| panic!("{e}"));
-    let plan = ModulePlan::new(&module, true, SHALLOW);
+    let plan = ModulePlan::new(&module, true, SHALLOW, false);
     (module, plan)
 }
 
@@ -420,11 +425,13 @@ fn accesses_from_one_register_run_together() {
 #[test]
 fn runs_end_where_something_else_may_fault() {
     for between in [
-        "ld.global.u32 %r4, [%d2];",
+        "@%p1 ld.global.u32 %r4, [%d2];",
         "@%p1 ld.global.u32 %r4, [%d1+16];",
         "add.u64 %d1, %d1, 4;",
-        "ld.u32 %r4, [%d1+4];",
-        "ld.shared.u32 %r4, [%r1];",
+        "bar.sync 0;",
+        "atom.global.add.u32 %r4, [%d2], 1;",
+        // What it is based on is not known before.
+        "add.u64 %d2, %d2, 4; ld.global.u32 %r4, [%d2];",
     ] {
         let body = format!("ld.global.u32 %r2, [%d1]; {between} ld.global.u32 %r3, [%d1+4];");
         assert_eq!(runs(&body), [], "{between}");
@@ -447,6 +454,28 @@ fn runs_end_where_something_else_may_fault() {
     assert_eq!(
         runs("ld.global.u64 %d1, [%d1]; ld.global.u64 %d4, [%d1+8];"),
         []
+    );
+}
+
+#[test]
+fn runs_from_several_registers_overlap() {
+    let body = "ld.global.u32 %r2, [%d1]; ld.global.u32 %r3, [%d2]; st.global.u32 [%d1+4], %r2; ld.shared.u32 %r4, [%r1];\n\
+                ld.global.u32 %r3, [%d2+4]; ld.u32 %r4, [%d1];";
+    let (_, plan) = kernel(body);
+    let own: &FunctionPlan = plan.function(FuncId(0)).expect("a plan");
+    let found: Vec<_> = (own.runs(Block(0)).iter())
+        .map(|run| {
+            let from_first = |members: &[u32]| members.iter().map(|m| m - 4).collect::<Vec<_>>();
+            let between: Vec<_> = (run.between.iter())
+                .map(|b| from_first(&b.members))
+                .collect();
+            (from_first(&run.members), between)
+        })
+        .collect();
+    // Where the first check fails, what is loaded from %d2 is judged as well; where the second does, the load of shared memory.
+    assert_eq!(
+        found,
+        [(vec![0, 2], vec![vec![1, 4]]), (vec![1, 4], vec![vec![3]])]
     );
 }
 

@@ -62,12 +62,12 @@ mod tests {
     fn forms_that_lack_are_told_by_mnemonic_and_types() {
         for (text, family) in [
             ("add.u32 %r0, %r1, %r2;", None),
-            ("add.rn.f32 %r0, %r1, %r2;", Some("floating point")),
+            ("add.rn.f32 %r0, %r1, %r2;", None),
             ("and.f32 %r0, %r1, %r2;", None),
             ("ld.global.f32 %r0, [%d0];", None),
             ("@%p0 bar.sync 0;", None),
             ("@%p0 wgmma.fence.sync.aligned;", Some("tensor cores")),
-            ("setp.eq.f32 %p0, %r0, %r1;", Some("floating point")),
+            ("setp.eq.f32 %p0, %r0, %r1;", None),
             ("set.eq.f32.u32 %r0, %r1, %r2;", None),
             ("mov.f32 %r0, %r1;", None),
             ("add.b8 %r0, %r1, %r2;", None),
@@ -75,10 +75,7 @@ mod tests {
                 "mov.u32 %r0, 1; L: tex.1d.v4.u32.u32 {%r0, %r1, %r2, %r3}, [%d0, {%r4}];",
                 Some("textures"),
             ),
-            (
-                "atom.global.add.f32 %r0, [%d0], %r1;",
-                Some("floating point"),
-            ),
+            ("atom.global.add.f32 %r0, [%d0], %r1;", None),
             ("bra L0; L0:", None),
             ("frobnicate %r0;", None),
         ] {

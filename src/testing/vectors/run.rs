@@ -32,7 +32,7 @@ struct Group {
 pub(in crate::testing) fn jobs<'a>(shared: &'a Shared<'a>, file: &'a TestFile) -> Vec<Job<'a>> {
     let mut groups: IndexMap<(Header, String, Widths), Group> = IndexMap::new();
     let mut bad = Vec::new();
-    for row in table::parse(&file.name, &file.text) {
+    for row in table::parse(&file.name, &file.text, shared.options.reading) {
         let row = match row {
             Ok(row) => row,
             Err(error) => {
@@ -97,6 +97,7 @@ fn bad_rows(file: &TestFile, errors: &[FormatError]) -> Vec<CaseResult> {
             title: "a row of a vector table".to_string(),
             group: "(table)".to_string(),
             engine: None,
+            width: None,
             outcome: Outcome::failed("a row that can be read", error.message.clone()),
         })
         .collect()
@@ -177,6 +178,7 @@ impl Work<'_> {
             kernel: kernel.to_string(),
             grid: [grid as u32, 1, 1],
             block: [block as u32, 1, 1],
+            cluster: None,
             dynamic_shared: 0,
             args: vec![buffer("in", input), buffer("out", output)],
         }
@@ -273,7 +275,7 @@ fn run_works(shared: &Shared<'_>, header: &Header, works: &[Work<'_>]) -> Vec<Ou
         }
         let list: Vec<&Work<'_>> = left.iter().map(|&i| &works[i]).collect();
         let (text, ranges) = write_module(header, &list);
-        let error = match Module::parse_named("vectors", text) {
+        let error = match shared.module("vectors", text) {
             Ok(module) => break Some((module, left)),
             Err(error) => error,
         };
@@ -526,6 +528,7 @@ fn run_batch(
                     title: group.template.text.clone(),
                     group: group.template.mnemonic().to_string(),
                     engine: Some(engine),
+                    width: None,
                     outcome,
                 });
             }

@@ -1,0 +1,482 @@
+//! Accesses of threads that go together, side by side in memory: one check, and whole vectors.
+
+use super::super::abi;
+use super::super::context::{Field, NO_SLOT};
+use super::super::function::{Lower, trusted};
+use super::super::site::Cause;
+use super::super::symbols::Symbol;
+use super::super::together::{VECTOR, Vectors};
+use super::check::{Check, Translation};
+use super::{Pointer, int_type};
+use crate::ir::memory::{Base, Load, Order, Store};
+use crate::ir::{Inst, RegClass};
+use crate::spmd::access::{Place, Reach};
+use crate::spmd::{Name, Shape};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I8X16, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
+use cranelift_codegen::isa::CallConv;
+use smallvec::SmallVec;
+use std::array::from_fn;
+
+/// Elements of each thread, and how far those of one thread are from those of the next.
+#[derive(Debug, Clone, Copy)]
+struct Elements {
+    /// Bytes of one.
+    bytes: u8,
+    /// How many there are, side by side.
+    count: u8,
+    /// Bytes from thread to thread.
+    stride: i64,
+}
+
+impl Elements {
+    /// Bytes of a thread's.
+    fn size(self) -> u32 {
+        u32::from(self.bytes) * u32::from(self.count)
+    }
+
+    /// The same with nothing between.
+    fn dense(self) -> Elements {
+        Elements {
+            stride: self.size().into(),
+            ..self
+        }
+    }
+
+    /// Whether nothing lies between, and vectors can be read and taken apart.
+    fn is_dense(self) -> bool {
+        let whole = match self.count {
+            1 => true,
+            2 => self.bytes >= 4,
+            4 => self.bytes == 4,
+            _ => false,
+        };
+        whole && self.stride == i64::from(self.size())
+    }
+}
+
+/// So far may the first and the last element of a run lie from each other that they are checked together: no further than an
+/// allocation could be leapt over unnoticed.
+const FARTHEST_APART: u64 = 4096;
+
+impl<'a> Lower<'a, '_> {
+    /// A load of all threads, if the addresses of their elements differ by a constant; `false`, and nothing done, if not.
+    pub(in super::super) fn load_side_by_side(&mut self, inst: &Inst, load: &Load) -> bool {
+        let count = load.dsts.len();
+        let Some((reach, elements)) = self.side_by_side(inst, load.order, load.bytes, count) else {
+            return false;
+        };
+        let found = self.beside(inst, &reach, elements, None);
+        for (dst, raw) in load.dsts.iter().zip(found) {
+            if let Some(dst) = *dst {
+                let class = self.function.class(dst);
+                let vectors = self.of_elements(load.bytes, load.signed, class, &raw);
+                self.set_vectors(dst.into(), vectors);
+            }
+        }
+        true
+    }
+
+    /// A store of all threads, likewise.
+    pub(in super::super) fn store_side_by_side(&mut self, inst: &Inst, store: &Store) -> bool {
+        let count = store.srcs.len();
+        let Some((reach, elements)) = self.side_by_side(inst, store.order, store.bytes, count)
+        else {
+            return false;
+        };
+        let class = RegClass::of_bits(u32::from(store.bytes) * 8).unwrap_or(RegClass::B64);
+        let mut stored = Vec::new();
+        for &src in &store.srcs {
+            let own = src.reg().map_or(class, |reg| self.function.class(reg));
+            let mut vectors = self.operand_vectors(src, own);
+            if own == RegClass::B64 && store.bytes < 8 {
+                vectors = (vectors.chunks(2))
+                    .map(|pair| self.emit().pick_words(pair[0], pair[1], [0, 2, 4, 6]))
+                    .collect();
+            }
+            stored.push(vectors);
+        }
+        self.beside(inst, &reach, elements, Some(&stored));
+        true
+    }
+
+    /// The access, if addresses differ by a constant.
+    fn side_by_side(
+        &self,
+        inst: &Inst,
+        order: Order,
+        bytes: u8,
+        count: usize,
+    ) -> Option<(Reach, Elements)> {
+        let reach = Reach::of(inst)?;
+        let Base::Reg(reg) = reach.address.base else {
+            return None;
+        };
+        let Shape::Affine(stride) = self.shape(Name::from(reg)) else {
+            return None;
+        };
+        let elements = Elements {
+            bytes,
+            count: count as u8,
+            stride,
+        };
+        let apart = stride
+            .unsigned_abs()
+            .checked_mul(self.options.width.into())?;
+        let near = apart <= FARTHEST_APART
+            && stride % i64::from(reach.access.align) == 0
+            && reach.address.offset.unsigned_abs() < 1 << 30;
+        let plain = order == Order::Weak
+            && inst.guard.is_none()
+            && elements.size().is_multiple_of(reach.access.align)
+            && self.module.address_bits == 64;
+        let checked = matches!(self.place(&reach), Place::Checked(_));
+        (near && plain && checked).then_some((reach, elements))
+    }
+
+    /// Reads elements, or writes these; for each of a thread the vectors of all threads.
+    fn beside(
+        &mut self,
+        inst: &Inst,
+        reach: &Reach,
+        elements: Elements,
+        stored: Option<&[Vectors]>,
+    ) -> Vec<Vectors> {
+        let width = self.options.width;
+        let (base, offset) = self.address(&reach.address);
+        let root = match self.place(reach) {
+            Place::Checked(root) => root,
+            Place::Name(_) | Place::Fixed(..) | Place::Wrong(..) => None,
+        };
+        let cause = Cause::Access {
+            space: reach.space,
+            access: reach.access,
+            parameter: None,
+        };
+        let site = self.site(cause, inst.span, inst.location);
+        // From the lowest element to the end of the highest.
+        let between = elements.stride * i64::from(width - 1);
+        let mut check = Check {
+            site,
+            space: reach.space,
+            write: reach.access.write,
+            root: root.as_ref(),
+            slot: None,
+            base,
+            offset: offset.wrapping_add(between.min(0) as i32),
+            bytes: between.unsigned_abs() + u64::from(elements.size()),
+            align: reach.access.align,
+            between: &[],
+        };
+        let first = |pointer: Pointer| Pointer {
+            base: pointer.base,
+            offset,
+        };
+        if !self.options.checked {
+            let pointer = self.unchecked(check);
+            return self.at_once(first(pointer), elements, stored);
+        }
+        let reg = match reach.address.base {
+            Base::Reg(reg) => Some(reg),
+            Base::Var(_) | Base::Absolute => None,
+        };
+        check.slot = self.answer_slot(&check, reg);
+        let buffer = self.stack_slot((elements.size() * width).max(VECTOR), VECTOR);
+        let buffer = self.b.ins().stack_addr(I64, buffer, 0);
+        if stored.is_some() {
+            // Always, so that what is stored is computed here, and not once on either way.
+            let all = Pointer {
+                base: buffer,
+                offset: 0,
+            };
+            self.at_once(all, elements.dense(), stored);
+        }
+        let (within, translation) = self.within(&check);
+        let (fast, next, cold) = (
+            self.b.create_block(),
+            self.b.create_block(),
+            self.cold_block(),
+        );
+        self.b.ins().brif(within, fast, &[], cold, &[]);
+        self.b.switch_to_block(fast);
+        let base = match translation {
+            Translation::Host => check.base,
+            Translation::Add(delta) => self.b.ins().iadd(check.base, delta),
+        };
+        let found = self.at_once(Pointer { base, offset }, elements, stored);
+        let args: SmallVec<[clif::BlockArg; 4]> =
+            found.iter().flatten().map(|&v| v.into()).collect();
+        self.b.ins().jump(next, &args);
+        self.b.switch_to_block(cold);
+        check.offset = offset;
+        let slowly = self.one_by_one(&check, elements, stored.is_some(), buffer);
+        let args: SmallVec<[clif::BlockArg; 4]> =
+            slowly.iter().flatten().map(|&v| v.into()).collect();
+        self.b.ins().jump(next, &args);
+        self.b.switch_to_block(next);
+        let mut handed_on = |v: &Value| {
+            let ty = self.b.func.dfg.value_type(*v);
+            self.b.append_block_param(next, ty)
+        };
+        (found.iter())
+            .map(|vectors| vectors.iter().map(&mut handed_on).collect())
+            .collect()
+    }
+
+    /// Reads or writes all elements from that of the first thread on.
+    fn at_once(
+        &mut self,
+        pointer: Pointer,
+        elements: Elements,
+        stored: Option<&[Vectors]>,
+    ) -> Vec<Vectors> {
+        match (elements.is_dense(), stored) {
+            (true, None) => self.read_dense(pointer, elements),
+            (true, Some(stored)) => {
+                self.write_dense(pointer, elements, stored);
+                Vec::new()
+            }
+            (false, None) => self.read_apart(pointer, elements),
+            (false, Some(stored)) => {
+                self.write_apart(pointer, elements, stored);
+                Vec::new()
+            }
+        }
+    }
+
+    fn read_dense(&mut self, pointer: Pointer, elements: Elements) -> Vec<Vectors> {
+        let width = self.options.width;
+        let count = u32::from(elements.count);
+        let flags = trusted();
+        if elements.bytes < 4 {
+            let vectors = (0..width / 4)
+                .map(|i| {
+                    let at = pointer.plus((4 * i * u32::from(elements.bytes)) as usize);
+                    if elements.bytes == 2 {
+                        return self.b.ins().uload16x4(flags, at.base, at.offset);
+                    }
+                    let word = self.b.ins().load(I32, flags, at.base, at.offset);
+                    let bytes = self.b.ins().scalar_to_vector(I32X4, word);
+                    let bytes = self.emit().cast(I8X16, bytes);
+                    let halves = self.b.ins().uwiden_low(bytes);
+                    self.b.ins().uwiden_low(halves)
+                })
+                .collect();
+            return vec![vectors];
+        }
+        let (ty, lanes) = match elements.bytes {
+            8 => (I64X2, 2),
+            _ => (I32X4, 4),
+        };
+        let whole: Vectors = (0..width * count / lanes)
+            .map(|i| {
+                let at = pointer.plus((i * VECTOR) as usize);
+                self.b.ins().load(ty, flags, at.base, at.offset)
+            })
+            .collect();
+        let mut parts = vec![Vectors::new(); elements.count.into()];
+        for group in whole.chunks(elements.count.into()) {
+            for (part, vector) in parts.iter_mut().zip(self.taken_apart(elements, group)) {
+                part.push(vector);
+            }
+        }
+        parts
+    }
+
+    /// Vectors of elements of one thread behind those of another as vectors of one element of all.
+    fn taken_apart(&mut self, elements: Elements, group: &[Value]) -> Vectors {
+        self.rearranged(elements, group, [[0, 2, 4, 6], [1, 3, 5, 7]])
+    }
+
+    /// What [`Lower::taken_apart`] takes apart.
+    fn put_together(&mut self, elements: Elements, group: &[Value]) -> Vectors {
+        self.rearranged(elements, group, [[0, 4, 1, 5], [2, 6, 3, 7]])
+    }
+
+    /// Either, which differ for two elements of four bytes alone: others are the columns of a square.
+    fn rearranged(&mut self, elements: Elements, group: &[Value], two: [[u8; 4]; 2]) -> Vectors {
+        let mut emit = self.emit();
+        let halves = [[0, 1, 4, 5], [2, 3, 6, 7]];
+        match (elements.bytes, group) {
+            (8, &[a, b]) => (halves.iter())
+                .map(|&words| {
+                    let picked = emit.pick_words(a, b, words);
+                    emit.cast(I64X2, picked)
+                })
+                .collect(),
+            (_, &[a, b]) => two.iter().map(|&w| emit.pick_words(a, b, w)).collect(),
+            (_, &[a, b, c, d]) => {
+                let [ab, cd] = [(a, b), (c, d)]
+                    .map(|(a, b)| [[0, 4, 1, 5], [2, 6, 3, 7]].map(|w| emit.pick_words(a, b, w)));
+                (ab.into_iter().zip(cd))
+                    .flat_map(|(ab, cd)| halves.map(|w| emit.pick_words(ab, cd, w)))
+                    .collect()
+            }
+            (_, group) => group.into(),
+        }
+    }
+
+    fn write_dense(&mut self, pointer: Pointer, elements: Elements, stored: &[Vectors]) {
+        let width = self.options.width;
+        let flags = trusted();
+        if elements.bytes < 4 {
+            for (i, &vector) in (0..).zip(&stored[0]) {
+                let at = pointer.plus((4 * i * u32::from(elements.bytes)) as usize);
+                let (bytes, ty): ([u8; 16], _) = match elements.bytes {
+                    2 => (from_fn(|i| [0, 1, 4, 5, 8, 9, 12, 13][i % 8]), I64X2),
+                    _ => (from_fn(|i| [0, 4, 8, 12][i % 4]), I32X4),
+                };
+                let picked = self.emit().pick_bytes(vector, vector, bytes);
+                let picked = self.emit().cast(ty, picked);
+                let low = self.b.ins().extractlane(picked, 0);
+                self.b.ins().store(flags, low, at.base, at.offset);
+            }
+            return;
+        }
+        let lanes = if elements.bytes == 8 { 2 } else { 4 };
+        let mut at = pointer;
+        for i in 0..(width / lanes) as usize {
+            let group: Vectors = stored.iter().map(|vectors| vectors[i]).collect();
+            for vector in self.put_together(elements, &group) {
+                self.b.ins().store(flags, vector, at.base, at.offset);
+                at = at.plus(VECTOR as usize);
+            }
+        }
+    }
+
+    /// Where the elements of a thread are.
+    fn of_thread(pointer: Pointer, elements: Elements, thread: u32, element: usize) -> Pointer {
+        let distance = elements.stride * i64::from(thread);
+        Pointer {
+            base: pointer.base,
+            offset: pointer.offset
+                + distance as i32
+                + (element * usize::from(elements.bytes)) as i32,
+        }
+    }
+
+    fn read_apart(&mut self, pointer: Pointer, elements: Elements) -> Vec<Vectors> {
+        let class = RegClass::of_bits(u32::from(elements.bytes) * 8).unwrap_or(RegClass::B64);
+        (0..elements.count.into())
+            .map(|element| {
+                let values: Vec<Value> = (0..self.options.width)
+                    .map(|thread| {
+                        let at = Self::of_thread(pointer, elements, thread, element);
+                        let ty = int_type(elements.bytes);
+                        self.b.ins().load(ty, trusted(), at.base, at.offset)
+                    })
+                    .collect();
+                self.gather(class, &values)
+            })
+            .collect()
+    }
+
+    fn write_apart(&mut self, pointer: Pointer, elements: Elements, stored: &[Vectors]) {
+        let ty = int_type(elements.bytes);
+        for thread in 0..self.options.width {
+            for (element, vectors) in stored.iter().enumerate() {
+                let at = Self::of_thread(pointer, elements, thread, element);
+                let lanes = if elements.bytes == 8 { 2 } else { 4 };
+                let vector = vectors[(thread / lanes) as usize];
+                let value = self.b.ins().extractlane(vector, (thread % lanes) as u8);
+                let value = self.emit().resize(value, ty, false);
+                self.b.ins().store(trusted(), value, at.base, at.offset);
+            }
+        }
+    }
+
+    /// Reads each thread's elements where the host says, by way of a buffer, or writes them from there; ends with a fault at the first that may not be reached.
+    fn one_by_one(
+        &mut self,
+        check: &Check<'_>,
+        elements: Elements,
+        stores: bool,
+        buffer: Value,
+    ) -> Vec<Vectors> {
+        let width = self.options.width;
+        let size = elements.size();
+        let resolve = self.function_ref(Symbol::Resolve, |_| {
+            abi::simple(&[I64, I32, I64, I32], &[], CallConv::PreserveAll)
+        });
+        let site = self.k(I32, check.site.into());
+        let slot = self.k(I32, check.slot.unwrap_or(NO_SLOT).into());
+        let first = self
+            .emit()
+            .add_k(check.base, i64::from(check.offset) as u64);
+        let head = self.cold_block();
+        let lane = self.b.append_block_param(head, I32);
+        let zero = self.k(I32, 0);
+        self.b.ins().jump(head, &[zero.into()]);
+        self.b.switch_to_block(head);
+        let number = self.emit().resize(lane, I64, false);
+        let thread = self.first_thread();
+        self.turn_to_thread(&thread, number);
+        self.tell_lane();
+        self.turn_back(&thread);
+        let stride = self.k(I64, elements.stride as u64);
+        let distance = self.b.ins().imul(number, stride);
+        let address = self.b.ins().iadd(first, distance);
+        let context = self.context;
+        self.b.ins().call(resolve, &[context, site, address, slot]);
+        let answer = self.field(Field::ANSWER);
+        let (good, over) = (self.cold_block(), self.cold_block());
+        let faulted = self.faulted();
+        self.b.ins().brif(answer, good, &[], faulted, &[]);
+        self.b.switch_to_block(good);
+        let own = self.k(I64, size.into());
+        let own = self.b.ins().imul(number, own);
+        let own = self.b.ins().iadd(buffer, own);
+        let (from, to) = match stores {
+            true => (own, answer),
+            false => (answer, own),
+        };
+        for i in 0..i32::from(elements.count) {
+            let offset = i * i32::from(elements.bytes);
+            let ty = int_type(elements.bytes);
+            let element = self.b.ins().load(ty, trusted(), from, offset);
+            self.b.ins().store(trusted(), element, to, offset);
+        }
+        let next = self.emit().add_k(lane, 1);
+        let more = self
+            .emit()
+            .cmp_k(IntCC::UnsignedLessThan, next, width.into());
+        self.b.ins().brif(more, head, &[next.into()], over, &[]);
+        self.b.switch_to_block(over);
+        if stores {
+            return Vec::new();
+        }
+        let all = Pointer {
+            base: buffer,
+            offset: 0,
+        };
+        self.at_once(all, elements.dense(), None)
+    }
+
+    /// What was read, as a register of a class holds it.
+    fn of_elements(
+        &mut self,
+        bytes: u8,
+        signed: bool,
+        class: RegClass,
+        found: &Vectors,
+    ) -> Vectors {
+        let mut narrow = found.clone();
+        if bytes < 4 && signed {
+            let shift = 32 - 8 * u32::from(bytes);
+            for vector in &mut narrow {
+                let up = self.emit().shl_k(*vector, shift);
+                *vector = self.emit().sar_k(up, shift);
+            }
+        }
+        if class != RegClass::B64 || bytes == 8 {
+            return narrow;
+        }
+        (narrow.iter())
+            .flat_map(|&v| match signed {
+                true => [self.b.ins().swiden_low(v), self.b.ins().swiden_high(v)],
+                false => [self.b.ins().uwiden_low(v), self.b.ins().uwiden_high(v)],
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,312 @@
+//! Lanes of a warp that go together, in kernels whose threads stop: runs that stand at one point, what they keep there, and what
+//! meetings take and give.
+
+use super::super::context::Field;
+use super::super::emit::clif_type;
+use super::super::function::{Lower, trusted};
+use super::super::region::{Lane, ROW};
+use super::{Apart, Together, VECTOR, Vectors, lanes_of, vector_type};
+use crate::ir::sync::Meet;
+use crate::ir::{Inst, RegClass};
+use crate::machine::schedule::EXITED;
+use crate::spmd::regions::Regions;
+use crate::spmd::{Name, Shape, Wide};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I32X4, I64X2};
+use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
+use rustc_hash::FxHashSet;
+
+impl<'a> Lower<'a, '_> {
+    /// Tries to have a run of lanes go together, from the lane that is turned to on; goes on where each goes for itself.
+    pub(in super::super) fn lanes_together(&mut self, lane: Lane, wide: &'a Wide) {
+        let (Some(taken), Some(regions)) = (lane.taken, &wide.regions) else {
+            return;
+        };
+        let width = self.options.width;
+        let (look, run, alone) = (
+            self.b.create_block(),
+            self.b.create_block(),
+            self.b.create_block(),
+        );
+        let number = self.b.use_var(lane.number);
+        let last = self.emit().add_k(number, u64::from(width) - 1);
+        let end = self.field(Field::LANES_END);
+        let enough = self.b.ins().icmp(IntCC::UnsignedLessThan, last, end);
+        self.b.ins().brif(enough, look, &[], alone, &[]);
+        // Whether they stand at one point, and in one row.
+        self.b.switch_to_block(look);
+        let at = self.lane_frame(lane, false);
+        let point = self.b.ins().load(I32, trusted(), at, 0);
+        let all = self.emit().all_lanes(I32X4, point);
+        let mut same = None;
+        for i in 0..width / 4 {
+            let points = self.b.ins().load(I32X4, trusted(), at, (i * VECTOR) as i32);
+            let equal = self.b.ins().icmp(IntCC::Equal, points, all);
+            same = Some(match same {
+                None => equal,
+                Some(same) => self.b.ins().band(same, equal),
+            });
+        }
+        let same = match same {
+            Some(same) => self.b.ins().vhigh_bits(I32, same),
+            None => self.k(I32, 15),
+        };
+        let same = self.emit().cmp_k(IntCC::Equal, same, 15);
+        let first_x = self.lane_index(lane, 0);
+        let offset = self.emit().shl_k(last, 2);
+        let last_x = self.b.ins().iadd(lane.tids, offset);
+        let last_x = self.b.ins().load(I32, trusted(), last_x, 0);
+        let distance = self.b.ins().isub(last_x, first_x);
+        let row = self
+            .emit()
+            .cmp_k(IntCC::Equal, distance, u64::from(width) - 1);
+        let both = self.b.ins().band(same, row);
+        self.b.ins().brif(both, run, &[], alone, &[]);
+
+        let kept = self.kept_slot(wide);
+        self.b.switch_to_block(run);
+        self.together = Some(Together {
+            plan: wide,
+            vectors: vec![None; self.plan.names.len()],
+            undo: Vec::new(),
+            kept,
+            apart: Apart::Lanes { taken, head: alone },
+        });
+        self.function = &wide.function;
+        self.runs_of = &wide.runs;
+        self.regions = Some(regions);
+        self.begin_flow(wide, &wide.together);
+        let over = self.b.create_block();
+        self.latch = Some(over);
+        let start = self.b.create_block();
+        let resumed = self.resumed(regions);
+        self.turn_to(point, start, &resumed);
+        self.b.switch_to_block(start);
+        self.body();
+        self.b.switch_to_block(over);
+        self.leave_together(lane, EXITED);
+        self.endings();
+        self.together = None;
+
+        self.begin_flow(wide, &wide.single);
+        self.begin_endings();
+        self.b.switch_to_block(taken.head);
+        let places: Vec<clif::Block> = wide.leaves.iter().map(|_| self.b.create_block()).collect();
+        let place = self.b.use_var(taken.place);
+        self.turn_to(place, alone, &places);
+        for (leave, block) in wide.leaves.iter().zip(places) {
+            self.b.switch_to_block(block);
+            let number = self.b.use_var(lane.number);
+            let until = self.b.use_var(taken.until);
+            let first = self.emit().add_k(until, u64::from(width).wrapping_neg());
+            let lane = self.b.ins().isub(number, first);
+            self.take_over(wide, leave, kept, lane);
+        }
+        self.b.switch_to_block(alone);
+    }
+
+    /// All lanes of the run stand at a point, by its number from 1 on, or are over; turns to the next.
+    fn leave_together(&mut self, lane: Lane, point: u32) {
+        let point = self.k(I32, point.into());
+        let points = self.emit().all_lanes(I32X4, point);
+        let at = self.lane_frame(lane, false);
+        for i in 0..self.options.width / 4 {
+            let offset = (i * VECTOR) as i32;
+            self.b.ins().store(trusted(), points, at, offset);
+        }
+        let number = self.b.use_var(lane.number);
+        let width = self.options.width.into();
+        let next = self.emit().add_k(number, width);
+        self.b.def_var(lane.number, next);
+        self.next_lanes(lane, next, None);
+    }
+
+    /// Stops all lanes of the run for a meeting.
+    pub(in super::super) fn meet_together(
+        &mut self,
+        lane: Lane,
+        point: u32,
+        site: u32,
+        meet: &Meet,
+    ) {
+        let known = &self.modules.known[site as usize];
+        let classes = meet.op.signature().srcs;
+        for (i, (src, class)) in (0..).zip(meet.srcs.iter().zip(classes)) {
+            if known.constant(i).is_some() {
+                continue;
+            }
+            let vectors = self.operand_vectors(*src, class);
+            let wide = self.words(class, vectors);
+            let values = self.lane_values(lane);
+            for (k, vector) in (0..).zip(wide) {
+                let at = (i * ROW) as i32 + k * VECTOR as i32;
+                self.b.ins().store(trusted(), vector, values, at);
+            }
+        }
+        let plan = self.plan;
+        let crossing = &plan.crossings[point as usize];
+        for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
+            let class = plan.names.class(name);
+            let mut vectors = self.settled_vectors(name);
+            if class == RegClass::Pred {
+                vectors = self.bits_of(&vectors);
+            }
+            let at = self.lane_frame(lane, slot.wide);
+            for (k, vector) in (0..).zip(vectors) {
+                let offset = slot.offset as i32 + k * VECTOR as i32;
+                self.b.ins().store(trusted(), vector, at, offset);
+            }
+        }
+        self.leave_together(lane, point + 1);
+    }
+
+    /// Masks as 0 or 1.
+    fn bits_of(&mut self, masks: &[Value]) -> Vectors {
+        let one = self.emit().lanes_k(I32X4, &[1; 4]);
+        (masks.iter()).map(|&m| self.b.ins().band(m, one)).collect()
+    }
+
+    /// Values of a class, zero-extended to 64 bits.
+    fn words(&mut self, class: RegClass, vectors: Vectors) -> Vectors {
+        let narrow = match class {
+            RegClass::B64 => return vectors,
+            RegClass::B32 => vectors,
+            RegClass::Pred => self.bits_of(&vectors),
+            RegClass::B8 | RegClass::B16 => self.cleared(class, &vectors),
+        };
+        (narrow.iter())
+            .flat_map(|&v| [self.b.ins().uwiden_low(v), self.b.ins().uwiden_high(v)])
+            .collect()
+    }
+
+    /// Values of a class of fewer than 32 bits, with nothing above them.
+    fn cleared(&mut self, class: RegClass, vectors: &[Value]) -> Vectors {
+        let mask = self.emit().lanes_k(I32X4, &[class.mask() as i64; 4]);
+        (vectors.iter())
+            .map(|&v| self.b.ins().band(v, mask))
+            .collect()
+    }
+
+    /// Goes on behind a point with all lanes of the run.
+    pub(in super::super) fn resume_together(
+        &mut self,
+        lane: Lane,
+        regions: &'a Regions,
+        point: u32,
+    ) {
+        let plan = self.plan;
+        let crossing = &plan.crossings[point as usize];
+        let mut as_thought = None;
+        for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
+            let class = plan.names.class(name);
+            let at = self.lane_frame(lane, slot.wide);
+            let offset = slot.offset as i32;
+            let count = self.options.width / lanes_of(class);
+            let ty = vector_type(class);
+            let mut vectors: Vectors = (0..count)
+                .map(|k| {
+                    let offset = offset + (k * VECTOR) as i32;
+                    self.b.ins().load(ty, trusted(), at, offset)
+                })
+                .collect();
+            vectors = match class {
+                RegClass::Pred => {
+                    let one = self.emit().lanes_k(I32X4, &[1; 4]);
+                    let bits = self.bits_of(&vectors);
+                    (bits.iter())
+                        .map(|&v| self.b.ins().icmp(IntCC::Equal, v, one))
+                        .collect()
+                }
+                RegClass::B8 | RegClass::B16 => self.cleared(class, &vectors),
+                RegClass::B32 | RegClass::B64 => vectors,
+            };
+            let stride = match self.shape(name) {
+                Shape::Varying => {
+                    self.set_vectors(name, vectors);
+                    continue;
+                }
+                Shape::Uniform => 0,
+                Shape::Affine(stride) => stride,
+            };
+            // Lanes that went apart may have found other values since.
+            let value = self.b.ins().load(clif_type(class), trusted(), at, offset);
+            self.set(name, value);
+            let mut thought = self.spread(class, value, stride);
+            if matches!(class, RegClass::B8 | RegClass::B16) {
+                thought = self.cleared(class, &thought);
+            }
+            for (&found, thought) in vectors.iter().zip(thought) {
+                let same = self.b.ins().icmp(IntCC::Equal, found, thought);
+                let same = self.emit().cast(I32X4, same);
+                as_thought = Some(match as_thought {
+                    None => same,
+                    Some(others) => self.b.ins().band(others, same),
+                });
+            }
+        }
+        if let Some(as_thought) = as_thought {
+            let all = self.b.ins().vhigh_bits(I32, as_thought);
+            let all = self.emit().cmp_k(IntCC::Equal, all, 15);
+            self.or_alone(all);
+        }
+        let mut found = FxHashSet::default();
+        for &name in &crossing.rebuilt {
+            self.rebuild(name, &mut found);
+        }
+        let Some((site, meet)) = regions.meeting(point) else {
+            return;
+        };
+        let known = &self.modules.known[site as usize];
+        for (i, dst) in (0..).zip(&meet.dsts) {
+            let Some(name) = dst.map(Name::from).filter(|_| known.wants(i)) else {
+                continue;
+            };
+            let values = self.lane_values(lane);
+            let wide: Vectors = (0..self.options.width / 2)
+                .map(|k| {
+                    let at = (i * ROW) as i32 + (k * VECTOR) as i32;
+                    self.b.ins().load(I64X2, trusted(), values, at)
+                })
+                .collect();
+            let vectors = self.out_of_words(plan.names.class(name), wide);
+            self.set_vectors(name, vectors);
+        }
+    }
+
+    /// Values of a class from such in 64 bits.
+    fn out_of_words(&mut self, class: RegClass, wide: Vectors) -> Vectors {
+        if class == RegClass::B64 {
+            return wide;
+        }
+        let low: Vectors = (wide.chunks(2))
+            .map(|pair| self.emit().pick_words(pair[0], pair[1], [0, 2, 4, 6]))
+            .collect();
+        match class {
+            RegClass::Pred => {
+                let bits = self.bits_of(&low);
+                bits.iter().map(|&v| self.b.ins().ineg(v)).collect()
+            }
+            RegClass::B8 | RegClass::B16 | RegClass::B32 | RegClass::B64 => low,
+        }
+    }
+
+    /// Goes on if `ok`; otherwise each lane goes on for itself, from where it stands.
+    fn or_alone(&mut self, ok: Value) {
+        let Some(Apart::Lanes { head, .. }) = self.together.as_ref().map(|t| t.apart) else {
+            return;
+        };
+        let next = self.b.create_block();
+        self.b.ins().brif(ok, next, &[], head, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Computes a steady name anew.
+    pub(in super::super) fn rebuild_together(&mut self, inst: &'a Inst) {
+        let widens = (self.together.as_ref()).and_then(|t| t.plan.uniformity.widens(inst));
+        if let Some(widens) = widens {
+            let fits = self.fits(widens);
+            self.or_alone(fits);
+        }
+        self.instruction_of_all(inst);
+    }
+}

@@ -1,0 +1,428 @@
+//! Uniformity: how the values of a register differ between threads that stand beside each other in x.
+//!
+//! Threads of a run have `%tid.x` in a row, and all else that a launch gives in common. They are thought to execute each
+//! instruction together: where they part, code for single threads takes over, so that control flow says nothing about values.
+//! Registers are judged by all their definitions together, wherever they stand.
+//!
+//! Guarantees: while the threads of a run go together, a name that is uniform has one value for all, and one that is affine
+//! has for each thread the value of the thread before it and the stride, modulo 2 to its width. The second holds across an
+//! instruction that widens only if nothing wraps around ([`Uniformity::widens`]): it has to be found out when it is executed.
+
+use super::access::{Place, Reach};
+use super::names::{Name, Names};
+use super::provenance::Provenance;
+use crate::ir::integer::Part;
+use crate::ir::memory::{Load, Order, Space};
+use crate::ir::{
+    Function, Inst, IntTy, Kind, Module, Operand, Pure, PureOp, RegClass, Special, bits, compare,
+    convert, integer,
+};
+
+/// How the values of a name differ between the threads of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// Not at all.
+    Uniform,
+    /// By so much from a thread to the next; never 0.
+    Affine(i64),
+    /// In any way.
+    Varying,
+}
+
+impl Shape {
+    /// By so much, which may be nothing.
+    fn stride(stride: i64, class: RegClass) -> Shape {
+        let shift = 64 - class.bits();
+        match stride << shift >> shift {
+            0 => Shape::Uniform,
+            stride => Shape::Affine(stride),
+        }
+    }
+
+    /// What holds for either.
+    fn join(self, other: Shape) -> Shape {
+        if self == other { self } else { Shape::Varying }
+    }
+
+    /// The stride; `None` if there is no single one.
+    fn as_stride(self) -> Option<i64> {
+        match self {
+            Shape::Uniform => Some(0),
+            Shape::Affine(stride) => Some(stride),
+            Shape::Varying => None,
+        }
+    }
+}
+
+/// A value of 32 bits or fewer that is widened: that it is affine holds if it does not wrap around within the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Widens {
+    /// The value.
+    pub operand: Operand,
+    /// Its type.
+    pub ty: IntTy,
+    /// Its stride.
+    pub stride: i64,
+}
+
+/// The shape of each name of a function.
+#[derive(Debug)]
+pub struct Uniformity {
+    shapes: Vec<Shape>,
+}
+
+/// What is known of a kernel.
+#[derive(Clone, Copy)]
+pub struct Of<'a> {
+    /// Its module.
+    pub module: &'a Module,
+    /// It.
+    pub function: &'a Function,
+    /// What holds its values.
+    pub names: &'a Names,
+    /// Where its addresses come from.
+    pub provenance: &'a Provenance,
+    /// Whether runs are parts of a warp.
+    pub by_warps: bool,
+}
+
+impl Uniformity {
+    /// Of a kernel. `unset` tells of a name whether it may be read before it is written, and so be 0.
+    pub fn new(of: Of<'_>, unset: impl Fn(Name) -> bool) -> Self {
+        let Of {
+            function, names, ..
+        } = of;
+        let insts: Vec<&Inst> = function.blocks.iter().flat_map(|b| &b.insts).collect();
+        let mut readers: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
+        for (i, inst) in insts.iter().enumerate() {
+            names.uses(inst, |n| readers[n.index()].push(i as u32));
+        }
+        // `None` as long as no definition has been seen.
+        let mut shapes: Vec<Option<Shape>> = (0..names.len() as u32)
+            .map(|n| unset(Name(n)).then_some(Shape::Uniform))
+            .collect();
+        let mut queued = vec![true; insts.len()];
+        let mut queue: Vec<u32> = (0..insts.len() as u32).rev().collect();
+        while let Some(i) = queue.pop() {
+            queued[i as usize] = false;
+            let inst = insts[i as usize];
+            let Some(new) = of.shape(inst, &shapes) else {
+                continue;
+            };
+            let mut changed = Vec::new();
+            names.defs(inst, |name| {
+                let old = shapes[name.index()];
+                let joined = old.map_or(new, |old| old.join(new));
+                if old != Some(joined) {
+                    shapes[name.index()] = Some(joined);
+                    changed.push(name);
+                }
+            });
+            for reader in changed.iter().flat_map(|n| &readers[n.index()]) {
+                if !std::mem::replace(&mut queued[*reader as usize], true) {
+                    queue.push(*reader);
+                }
+            }
+        }
+        Uniformity {
+            // What is never defined is 0.
+            shapes: shapes
+                .into_iter()
+                .map(|s| s.unwrap_or(Shape::Uniform))
+                .collect(),
+        }
+    }
+
+    /// The shape of a name.
+    pub fn of(&self, name: Name) -> Shape {
+        self.shapes[name.index()]
+    }
+
+    /// That of an operand.
+    pub fn operand(&self, operand: Operand) -> Shape {
+        match operand {
+            Operand::Reg(reg) => self.of(reg.into()),
+            Operand::Imm(_) => Shape::Uniform,
+        }
+    }
+
+    /// Whether an instruction does for all threads what it does for one: what it reads is uniform.
+    pub fn is_uniform(&self, names: &Names, inst: &Inst) -> bool {
+        let mut uniform = true;
+        names.uses(inst, |n| uniform &= self.of(n) == Shape::Uniform);
+        uniform
+    }
+
+    /// The value that an instruction widens, if its result is affine because of that.
+    pub fn widens(&self, inst: &Inst) -> Option<Widens> {
+        let Kind::Pure(pure) = &inst.kind else {
+            return None;
+        };
+        let dst = (*pure.dsts.first()?)?;
+        let Shape::Affine(_) = self.of(dst.into()) else {
+            return None;
+        };
+        widened(pure, |operand| Some(self.operand(operand)))
+    }
+}
+
+/// Whether a load from one address gives all threads the same. Each has local memory of its own.
+pub fn loads_the_same(load: &Load) -> bool {
+    load.order == Order::Weak && !matches!(load.space, Space::Local | Space::Generic)
+}
+
+/// Whether a conversion only widens, by the sign of what it converts.
+fn widening(op: convert::Op) -> bool {
+    let convert::Op::Cvt { from, to, sat, dst } = op else {
+        return false;
+    };
+    match from == to {
+        true => dst.bits() > from.bits(),
+        false => !sat && to.bits() > from.bits() && dst == to.class(),
+    }
+}
+
+/// The affine operand that an instruction widens.
+fn widened(pure: &Pure, shape: impl Fn(Operand) -> Option<Shape>) -> Option<Widens> {
+    let affine = |operand: Operand, ty: IntTy| {
+        let stride = shape(operand)?.as_stride()?;
+        match Shape::stride(stride, ty.class()) {
+            Shape::Affine(stride) => Some(Widens {
+                operand,
+                ty,
+                stride,
+            }),
+            Shape::Uniform | Shape::Varying => None,
+        }
+    };
+    match pure.op {
+        PureOp::Integer(
+            integer::Op::Mul {
+                part: Part::Wide,
+                ty,
+            }
+            | integer::Op::Mad {
+                part: Part::Wide,
+                ty,
+                ..
+            },
+        ) => affine(pure.srcs[0], ty).or_else(|| affine(pure.srcs[1], ty)),
+        PureOp::Convert(op @ convert::Op::Cvt { from, .. }) if widening(op) => {
+            affine(pure.srcs[0], from)
+        }
+        PureOp::Integer(_)
+        | PureOp::Extended(_)
+        | PureOp::Bits(_)
+        | PureOp::Video(_)
+        | PureOp::Compare(_)
+        | PureOp::Convert(_)
+        | PureOp::Float(_) => None,
+    }
+}
+
+impl Of<'_> {
+    /// The shape of what an instruction writes; `None` while what it reads is not known.
+    fn shape(self, inst: &Inst, shapes: &[Option<Shape>]) -> Option<Shape> {
+        let mut known = true;
+        let mut uniform = true;
+        self.names.uses(inst, |n| match shapes[n.index()] {
+            Some(Shape::Uniform) => {}
+            Some(Shape::Affine(_) | Shape::Varying) => uniform = false,
+            None => known = false,
+        });
+        if inst.guard.is_some() {
+            // It reads what it may leave alone; until that is known, only its first definition counts.
+            let guard = inst.guard.and_then(|g| shapes[Name::from(g.reg).index()]);
+            match guard {
+                None => return None,
+                Some(Shape::Uniform) => {}
+                Some(Shape::Affine(_) | Shape::Varying) => return Some(Shape::Varying),
+            }
+        }
+        let of = |operand: Operand| match operand {
+            Operand::Reg(reg) => shapes[Name::from(reg).index()],
+            Operand::Imm(_) => Some(Shape::Uniform),
+        };
+        match &inst.kind {
+            Kind::Pure(pure) => self.pure(pure, of),
+            Kind::Special { special, .. } => Some(match special {
+                Special::Tid(0) => Shape::Affine(1),
+                // Those of a run differ in x alone.
+                Special::Tid(_) => Shape::Uniform,
+                Special::Laneid if self.by_warps => Shape::Affine(1),
+                Special::Warpid if self.by_warps => Shape::Uniform,
+                special => match special.is_uniform() {
+                    true => Shape::Uniform,
+                    false => Shape::Varying,
+                },
+            }),
+            Kind::AddressOf(_) | Kind::FunctionAddress { .. } => Some(Shape::Uniform),
+            Kind::Load(load) => {
+                let place =
+                    Reach::of(inst)?.place(self.module, self.function, self.names, self.provenance);
+                match place {
+                    Place::Name(name) => {
+                        // A stride does not hold in another width.
+                        let shape = shapes[name.index()]?;
+                        let class = self.names.class(name);
+                        let dst = load.dsts.first().copied().flatten();
+                        let whole = dst.is_none_or(|r| self.names.class(r.into()) == class);
+                        Some(match shape {
+                            Shape::Affine(_) if !whole => Shape::Varying,
+                            shape => shape,
+                        })
+                    }
+                    Place::Fixed(..) | Place::Checked(_) | Place::Wrong(..) => {
+                        if !known {
+                            return None;
+                        }
+                        Some(match uniform && loads_the_same(load) {
+                            true => Shape::Uniform,
+                            false => Shape::Varying,
+                        })
+                    }
+                }
+            }
+            Kind::Store(store) => match self.names.of_address(&store.addr) {
+                Some(name) => {
+                    let class = self.names.class(name);
+                    let whole = class.bits() == 8 * u32::from(store.bytes);
+                    Some(match of(*store.srcs.first()?)? {
+                        Shape::Affine(stride) if whole => Shape::stride(stride, class),
+                        Shape::Affine(_) => Shape::Varying,
+                        shape => shape,
+                    })
+                }
+                None => None,
+            },
+            Kind::Call(_)
+            | Kind::Meet(_)
+            | Kind::Atomic(_)
+            | Kind::Fence(_)
+            | Kind::Mbarrier(_)
+            | Kind::Copy(_)
+            | Kind::Stack(_)
+            | Kind::Hint { .. }
+            | Kind::Unsupported => Some(Shape::Varying),
+        }
+    }
+
+    fn pure(self, pure: &Pure, of: impl Fn(Operand) -> Option<Shape>) -> Option<Shape> {
+        let shapes: Vec<Option<Shape>> = pure.srcs.iter().map(|&src| of(src)).collect();
+        let signature = pure.op.signature();
+        // A register that is wider than the operand is read in part: strides hold modulo the narrower width, too.
+        let stride = |i: usize| {
+            let stride = shapes[i]?.as_stride()?;
+            Shape::stride(stride, signature.srcs[i]).as_stride()
+        };
+        let constant = |i: usize| match pure.srcs[i] {
+            Operand::Imm(value) => {
+                let class = signature.srcs[i];
+                let shift = 64 - class.bits();
+                Some((value << shift) as i64 >> shift)
+            }
+            Operand::Reg(_) => None,
+        };
+        if shapes.contains(&None) {
+            return None;
+        }
+        if shapes.iter().all(|s| *s == Some(Shape::Uniform)) {
+            return Some(Shape::Uniform);
+        }
+        let class = signature.dsts[0];
+        let product = || match (stride(0)?, stride(1)?, constant(0), constant(1)) {
+            (0, 0, ..) => Some(0),
+            (stride, 0, _, Some(k)) | (0, stride, Some(k), _) => Some(stride.wrapping_mul(k)),
+            _ => None,
+        };
+        let affine = match pure.op {
+            PureOp::Integer(op) => match op {
+                integer::Op::Add { sat: false, .. } => {
+                    stride(0).zip(stride(1)).map(|(a, b)| a.wrapping_add(b))
+                }
+                integer::Op::Sub { sat: false, .. } => {
+                    stride(0).zip(stride(1)).map(|(a, b)| a.wrapping_sub(b))
+                }
+                integer::Op::Neg { .. } => stride(0).map(i64::wrapping_neg),
+                integer::Op::Mul { part: Part::Lo, .. } => product(),
+                integer::Op::Mul {
+                    part: Part::Wide,
+                    ty,
+                } => factors(ty, product(), constant(0).or(constant(1))),
+                integer::Op::Mad {
+                    part: Part::Lo,
+                    sat: false,
+                    ..
+                } => product().zip(stride(2)).map(|(p, c)| p.wrapping_add(c)),
+                integer::Op::Mad {
+                    part: Part::Wide,
+                    ty,
+                    sat: false,
+                } => factors(ty, product(), constant(0).or(constant(1)))
+                    .zip(stride(2))
+                    .map(|(p, c)| p.wrapping_add(c)),
+                integer::Op::Add { .. }
+                | integer::Op::Sub { .. }
+                | integer::Op::Mul { .. }
+                | integer::Op::Mad { .. }
+                | integer::Op::Mul24 { .. }
+                | integer::Op::Mad24 { .. }
+                | integer::Op::Sad { .. }
+                | integer::Op::Div { .. }
+                | integer::Op::Rem { .. }
+                | integer::Op::Abs { .. }
+                | integer::Op::Min { .. }
+                | integer::Op::Max { .. }
+                | integer::Op::Packed { .. }
+                | integer::Op::Dp4a { .. }
+                | integer::Op::Dp2a { .. } => None,
+            },
+            PureOp::Bits(bits::Op::Shl { class }) => {
+                match (stride(0), constant(1).map(|k| k as u64 & 0xffff_ffff)) {
+                    (Some(stride), Some(k)) if k < u64::from(class.bits()) => {
+                        Some(stride.wrapping_shl(k as u32))
+                    }
+                    _ => None,
+                }
+            }
+            PureOp::Convert(op) => match op {
+                convert::Op::Mov { .. } => stride(0),
+                // An address of one of these is the generic one.
+                convert::Op::Cvta {
+                    space: Space::Global,
+                    ..
+                } => stride(0),
+                convert::Op::Cvt { from, to, .. } if widening(op) || from == to => stride(0),
+                // Cut off.
+                convert::Op::Cvt {
+                    from,
+                    to,
+                    sat: false,
+                    dst,
+                } if to.bits() <= from.bits() && dst == to.class() => stride(0),
+                convert::Op::Cvt { .. }
+                | convert::Op::Float(_)
+                | convert::Op::Small(_)
+                | convert::Op::Pack { .. }
+                | convert::Op::Extract { .. }
+                | convert::Op::CvtPack { .. }
+                | convert::Op::Cvta { .. }
+                | convert::Op::Isspacep { .. } => None,
+            },
+            PureOp::Compare(compare::Op::Selp { .. }) if stride(2) == Some(0) => stride(0)
+                .zip(stride(1))
+                .and_then(|(a, b)| (a == b).then_some(a)),
+            PureOp::Bits(_)
+            | PureOp::Compare(_)
+            | PureOp::Extended(_)
+            | PureOp::Video(_)
+            | PureOp::Float(_) => None,
+        };
+        Some(affine.map_or(Shape::Varying, |stride| Shape::stride(stride, class)))
+    }
+}
+
+/// The stride of a product of twice the width. Of an unsigned type, a factor that is negative as a signed number is large instead.
+fn factors(ty: IntTy, product: Option<i64>, constant: Option<i64>) -> Option<i64> {
+    product.filter(|&p| p == 0 || ty.signed() || constant.is_some_and(|k| k >= 0))
+}

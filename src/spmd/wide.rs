@@ -1,0 +1,227 @@
+//! Runs of threads that go together: where they may part, and code for single threads takes over.
+//!
+//! A kernel is lowered twice: for runs, whose values of a register lie side by side in vectors unless they are uniform or affine
+//! ([`uniformity`](super::uniformity)), and for single threads. Where a branch takes some threads of a run this way and some that way, or a
+//! value that was thought affine wraps around, each thread of the run goes on by itself, to its end.
+//!
+//! Guarantees: in the function that it gives, a place where a run may be left begins a block, and a branch that may part threads has a
+//! block of its own.
+
+use super::Flow;
+use super::cfg::Cfg;
+use super::names::{Name, Names};
+use super::provenance::Provenance;
+use super::regions::{Point, Regions, Stop};
+use super::runs::{self, Run};
+use super::ssa::Ssa;
+use super::steady::Steady;
+use super::uniformity::{Of, Shape, Uniformity, Widens};
+use crate::diag::Span;
+use crate::ir::control::Terminator;
+use crate::ir::{BasicBlock, Block, Function, Kind, Module, Operand};
+
+/// Instructions that a kernel may have to be lowered for runs, too.
+const MOST_INSTRUCTIONS: u64 = 20_000;
+
+/// Why a run may be left at the start of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Threads may part where the block ends, which is all that it does.
+    Parts,
+    /// The value may wrap around within the run.
+    Wraps(Widens),
+}
+
+/// A place where a run may be left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leave {
+    /// The block that begins there.
+    pub block: Block,
+    /// Why.
+    pub why: Why,
+}
+
+/// The plan of a kernel whose threads go together.
+#[derive(Debug)]
+pub struct Wide {
+    /// The kernel, cut.
+    pub function: Function,
+    /// Where its threads stop, if they do.
+    pub regions: Option<Regions>,
+    /// Of runs.
+    pub together: Flow,
+    /// Of single threads, which begin at the start or where a run is left.
+    pub single: Flow,
+    /// How values differ between threads.
+    pub uniformity: Uniformity,
+    /// Accesses that are checked together, by block.
+    pub runs: Vec<Vec<Run>>,
+    /// Where runs may be left.
+    pub leaves: Vec<Leave>,
+    /// Which of them begins a block.
+    at: Vec<Option<u32>>,
+}
+
+impl Wide {
+    /// Of a kernel with what is known of it; `None` if threads do better one by one, or control flow is too tangled once it is cut.
+    pub fn new(
+        module: &Module,
+        function: &Function,
+        regions: Option<(&Regions, &Steady)>,
+        names: &Names,
+        provenance: &Provenance,
+        ssa: &Ssa,
+    ) -> Option<Self> {
+        let memory_of_its_own =
+            function.local_bytes > 0 || (0..function.frame.len()).any(|i| names.frame(i).is_none());
+        let insts = || function.blocks.iter().flat_map(|b| &b.insts);
+        // Frames of local memory are of single threads.
+        let calls = insts().any(|inst| matches!(inst.kind, Kind::Call(_) | Kind::Stack(_)));
+        let large = insts().count() as u64 > MOST_INSTRUCTIONS;
+        let yields = |point: &Point| match point.stop {
+            Stop::Yields(_) => true,
+            Stop::Meets { .. } => false,
+        };
+        let waits = regions.is_some_and(|(r, _)| r.points.iter().any(yields));
+        if memory_of_its_own || calls || large || waits {
+            return None;
+        }
+        let unset = |name| ssa.is_unset(name);
+        let of = Of {
+            module,
+            function,
+            names,
+            provenance,
+            by_warps: regions.is_some(),
+        };
+        let uniformity = Uniformity::new(of, unset);
+        let Cut {
+            function,
+            leaves,
+            from,
+            last,
+        } = cut(function, names, &uniformity);
+        let steady = regions.map(|(_, steady)| steady);
+        let regions =
+            regions.map(|(r, _)| r.cut_further(function.clone(), &from, |b| last[b.index()]));
+        let found = |name, stop| {
+            let whole = match stop {
+                Stop::Meets { block, site } => Stop::Meets {
+                    block: from[block.index()],
+                    site,
+                },
+                Stop::Yields(block) => Stop::Yields(block),
+            };
+            steady.is_some_and(|s| s.is_found(name, whole))
+        };
+        let mut at = vec![None; function.blocks.len()];
+        for (i, leave) in (0..).zip(&leaves) {
+            at[leave.block.index()] = Some(i);
+        }
+        let left: Vec<Block> = leaves.iter().map(|l| l.block).collect();
+        let flow = |left: &[Block]| {
+            let cfg = Cfg::new(&function, regions.as_ref(), left);
+            let ssa = Ssa::new(&function, regions.as_ref(), &cfg, names, left, found).ok()?;
+            Some(Flow { cfg, ssa })
+        };
+        let (together, single) = (flow(&[])?, flow(&left)?);
+        let runs = (function.blocks.iter())
+            .map(|b| runs::runs(module, &function, names, provenance, b))
+            .collect();
+        Some(Wide {
+            together,
+            single,
+            uniformity,
+            runs,
+            leaves,
+            at,
+            regions,
+            function,
+        })
+    }
+
+    /// Whether a run may be left at the start of a block, and which place it is.
+    pub fn leave(&self, block: Block) -> Option<(u32, Leave)> {
+        let i = self.at[block.index()]?;
+        Some((i, self.leaves[i as usize]))
+    }
+
+    /// The names that live where a run is left.
+    pub fn kept(&self, leave: &Leave) -> &[Name] {
+        self.single.ssa.kept(leave.block)
+    }
+}
+
+/// A function that has been cut, or is being cut.
+struct Cut {
+    function: Function,
+    leaves: Vec<Leave>,
+    /// The block that each was cut from.
+    from: Vec<Block>,
+    /// What each block of the whole ends with.
+    last: Vec<Block>,
+}
+
+/// Cuts a function where runs may be left.
+fn cut(whole: &Function, names: &Names, uniformity: &Uniformity) -> Cut {
+    let blocks = || (0..whole.blocks.len() as u32).map(Block);
+    let mut cut = Cut {
+        function: whole.clone(),
+        leaves: Vec::new(),
+        from: blocks().collect(),
+        last: blocks().collect(),
+    };
+    for (b, block) in blocks().zip(&whole.blocks) {
+        cut.function.blocks[b.index()].insts.clear();
+        let mut found: Vec<Widens> = Vec::new();
+        for inst in &block.insts {
+            if let Some(widens) = uniformity.widens(inst)
+                && !found.contains(&widens)
+            {
+                cut.leave(b, (inst.span, inst.location), Why::Wraps(widens));
+                found.push(widens);
+            }
+            names.defs(inst, |n| {
+                found.retain(|w| match w.operand {
+                    Operand::Reg(reg) => Name::from(reg) != n,
+                    Operand::Imm(_) => true,
+                });
+            });
+            cut.current(b).insts.push(inst.clone());
+        }
+        let parts = (block.terminator.uses())
+            .is_some_and(|reg| uniformity.of(reg.into()) != Shape::Uniform);
+        if parts {
+            cut.leave(b, (block.span, block.location), Why::Parts);
+        }
+        let last = cut.current(b);
+        last.terminator = block.terminator.clone();
+        (last.span, last.location) = (block.span, block.location);
+    }
+    cut
+}
+
+impl Cut {
+    /// What a block of the whole ends with as yet.
+    fn current(&mut self, of: Block) -> &mut BasicBlock {
+        &mut self.function.blocks[self.last[of.index()].index()]
+    }
+
+    /// Ends what there is of a block, and goes on in a new one.
+    fn leave(&mut self, of: Block, (span, location): (Span, u32), why: Why) {
+        let block = Block(self.function.blocks.len() as u32);
+        let before = self.current(of);
+        (before.terminator, before.span, before.location) =
+            (Terminator::Jump(block), span, location);
+        self.function.blocks.push(BasicBlock {
+            label: None,
+            insts: Vec::new(),
+            terminator: Terminator::Exit,
+            span,
+            location,
+        });
+        self.from.push(of);
+        self.last[of.index()] = block;
+        self.leaves.push(Leave { block, why });
+    }
+}

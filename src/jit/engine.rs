@@ -266,7 +266,7 @@ pub(super) fn compile(
     let mut compiler = Compiler::new(settings)?;
     let options = options(settings);
     let started = Instant::now();
-    let mut plan = ModulePlan::new(module, settings.checked, shallow, settings.width > 1);
+    let mut plan = ModulePlan::new(module, settings.checked, shallow, settings.width);
     stats.plan = started.elapsed();
 
     let mut sites = Sites::new(module);

@@ -344,7 +344,7 @@ impl<'a, 'f> Lower<'a, 'f> {
                 self.check_run(run, body);
             }
             match self.together.is_some() {
-                true => self.instruction_of_all(inst),
+                true => self.instruction_of_all(block, inst),
                 false => self.instruction(inst),
             }
             self.runs.retain(|run| run.last != i);

@@ -125,7 +125,7 @@ impl<'a> Lower<'a, '_> {
         let start = self.b.create_block();
         let at = self.lane_frame(lane, false);
         let point = self.b.ins().load(I32, trusted(), at, 0);
-        let resumed = self.resumed(regions);
+        let resumed = self.resumed(self.regions.unwrap_or(regions));
         self.turn_to(point, start, &resumed);
 
         self.b.switch_to_block(start);
@@ -421,7 +421,7 @@ impl<'a> Lower<'a, '_> {
             self.rebuild(source, found);
         }
         match self.together.is_some() {
-            true => self.rebuild_together(inst),
+            true => self.rebuild_together(definition.block, inst),
             false => self.instruction(inst),
         }
     }

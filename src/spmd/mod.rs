@@ -156,8 +156,8 @@ pub struct FunctionPlan {
 }
 
 impl FunctionPlan {
-    /// Of a function with a body; `waits` is there for a kernel whose threads may stop, with its index. `wide`: whether threads may go
-    /// together.
+    /// Of a function with a body; `waits` is there for a kernel whose threads may stop, with its index; `known` tells of the meetings. `width`:
+    /// how many threads may go together.
     ///
     /// # Errors
     /// One that is too large or too tangled.
@@ -165,7 +165,8 @@ impl FunctionPlan {
         module: &Module,
         function: &Function,
         waits: Option<(&Waits, &Stopping, FuncId)>,
-        wide: bool,
+        known: &[Known],
+        width: u32,
     ) -> Result<Self, Absent> {
         let regions = waits
             .map(|(waits, stopping, kernel)| {
@@ -219,10 +220,11 @@ impl FunctionPlan {
             false if function.kind == FunctionKind::Kernel => Effort::Least,
             false => Effort::Quick,
         };
-        let wide = match (function.kind, effort, wide) {
-            (FunctionKind::Kernel, Effort::Full, true) => {
+        let wide = match (function.kind, effort) {
+            (FunctionKind::Kernel, Effort::Full) if width > 1 => {
                 let regions = regions.as_ref().zip(steady.as_ref());
-                Wide::new(module, function, regions, &names, &provenance, &ssa).map(Box::new)
+                let of = (module, function, &names, &provenance);
+                Wide::new(of, width, regions, known, &ssa).map(Box::new)
             }
             _ => None,
         };
@@ -283,20 +285,21 @@ pub struct ModulePlan {
 
 impl ModulePlan {
     /// Of a module. `checked`: whether accesses are checked, and so may fault. `shallow`: calls nested no deeper than
-    /// that are not counted. `wide`: whether threads may go together.
-    pub fn new(module: &Module, checked: bool, shallow: u32, wide: bool) -> Self {
+    /// that are not counted. `width`: how many threads may go together.
+    pub fn new(module: &Module, checked: bool, shallow: u32, width: u32) -> Self {
         let mut functions = Vec::new();
         let mut refused = Vec::new();
         let mut left = HANDED_ON;
         let waits = Waits::new(module);
         let stopping = inline::stopping(module, &waits);
+        let known = known::known(module, &waits);
         for (i, function) in module.functions.iter().enumerate() {
             let id = FuncId(i as u32);
             let suspends = waits.suspends(id);
             let own = suspends.then_some((&waits, &stopping, id));
             let plan = match facts::refuse(function, suspends) {
                 Some(absent) => Err(absent),
-                None => FunctionPlan::new(module, function, own, wide).and_then(|plan| {
+                None => FunctionPlan::new(module, function, own, &known, width).and_then(|plan| {
                     let count = plan.handed_on(function);
                     left = left.checked_sub(count).ok_or(Absent::TooLarge {
                         what: "values that blocks hand on",
@@ -320,7 +323,7 @@ impl ModulePlan {
             functions,
             absent,
             facts,
-            known: known::known(module, &waits),
+            known,
             waits,
         }
     }

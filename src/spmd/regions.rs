@@ -34,7 +34,7 @@ pub enum Stop {
 }
 
 /// A function cut at the points where its threads stop.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Regions {
     /// The function.
     pub function: Function,
@@ -121,6 +121,41 @@ impl Regions {
             }
         }
         regions
+    }
+
+    /// Has threads that go on behind some of the points do so in a block of its own, that jumps to where they went on: others may come there
+    /// without having stopped ([`passing`](Regions::passing)).
+    pub fn set_apart(&mut self, points: impl Fn(u32) -> bool) {
+        for i in (0..self.points.len() as u32).filter(|&i| points(i)) {
+            let beside = self.points[i as usize].resume;
+            let block = self.function.block(beside);
+            let (span, location) = (block.span, block.location);
+            let resume = Block(self.function.blocks.len() as u32);
+            self.function.blocks.push(BasicBlock {
+                label: None,
+                insts: Vec::new(),
+                terminator: Terminator::Jump(beside),
+                span,
+                location,
+            });
+            self.owners.push(self.owner(beside));
+            self.meets.push(None);
+            self.yields.push(None);
+            self.resumed.push(Some(i));
+            self.resumed[beside.index()] = None;
+            self.points[i as usize].resume = resume;
+        }
+    }
+
+    /// For threads that do not stop at some points, which have been [set apart](Regions::set_apart). They go on behind them all the same, if
+    /// they had stopped there.
+    #[must_use]
+    pub fn passing(&self, points: impl Fn(u32) -> bool) -> Self {
+        let mut passing = self.clone();
+        for meets in &mut passing.meets {
+            *meets = meets.filter(|&point| !points(point));
+        }
+        passing
     }
 
     /// The function that a block comes from.

@@ -14,8 +14,8 @@ use super::provenance::Provenance;
 use crate::ir::integer::Part;
 use crate::ir::memory::{Load, Order, Space};
 use crate::ir::{
-    Function, Inst, IntTy, Kind, Module, Operand, Pure, PureOp, RegClass, Special, bits, compare,
-    convert, integer,
+    Block, Function, Inst, IntTy, Kind, Module, Operand, Pure, PureOp, RegClass, Special, bits, compare,
+    convert, integer, sync,
 };
 
 /// How the values of a name differ between the threads of a run.
@@ -83,18 +83,30 @@ pub struct Of<'a> {
     /// Where its addresses come from.
     pub provenance: &'a Provenance,
     /// Whether runs are parts of a warp.
-    pub by_warps: bool,
+    pub in_warps: bool,
 }
 
 impl Uniformity {
-    /// Of a kernel. `unset` tells of a name whether it may be read before it is written, and so be 0.
-    pub fn new(of: Of<'_>, unset: impl Fn(Name) -> bool) -> Self {
+    /// Of a kernel. `unset` tells of a name whether it may be read before it is written, and so be 0; `of_all` of a block that ends with a
+    /// meeting whether that is of all threads of a run.
+    pub fn new(
+        of: Of<'_>,
+        unset: impl Fn(Name) -> bool,
+        of_all: impl Fn(Block) -> bool,
+    ) -> Self {
         let Of {
             function, names, ..
         } = of;
-        let insts: Vec<&Inst> = function.blocks.iter().flat_map(|b| &b.insts).collect();
+        let insts: Vec<(&Inst, bool)> = (0..)
+            .map(Block)
+            .zip(&function.blocks)
+            .flat_map(|(b, block)| {
+                let of_all = of_all(b);
+                block.insts.iter().map(move |inst| (inst, of_all))
+            })
+            .collect();
         let mut readers: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
-        for (i, inst) in insts.iter().enumerate() {
+        for (i, (inst, _)) in insts.iter().enumerate() {
             names.uses(inst, |n| readers[n.index()].push(i as u32));
         }
         // `None` as long as no definition has been seen.
@@ -105,10 +117,12 @@ impl Uniformity {
         let mut queue: Vec<u32> = (0..insts.len() as u32).rev().collect();
         while let Some(i) = queue.pop() {
             queued[i as usize] = false;
-            let inst = insts[i as usize];
-            let Some(new) = of.shape(inst, &shapes) else {
-                continue;
+            let (inst, of_all) = insts[i as usize];
+            let new = match &inst.kind {
+                Kind::Meet(meet) if of_all && gives_the_same(meet.op) => Some(Shape::Uniform),
+                _ => of.shape(inst, &shapes),
             };
+            let Some(new) = new else { continue };
             let mut changed = Vec::new();
             names.defs(inst, |name| {
                 let old = shapes[name.index()];
@@ -169,6 +183,23 @@ impl Uniformity {
 /// Whether a load from one address gives all threads the same. Each has local memory of its own.
 pub fn loads_the_same(load: &Load) -> bool {
     load.order == Order::Weak && !matches!(load.space, Space::Local | Space::Generic)
+}
+
+/// Whether a warp operation gives all lanes that come together the same.
+fn gives_the_same(op: sync::Op) -> bool {
+    match op {
+        sync::Op::Vote { .. }
+        | sync::Op::MatchAll { .. }
+        | sync::Op::Redux { .. }
+        | sync::Op::ActiveMask => true,
+        sync::Op::Shfl { .. }
+        | sync::Op::MatchAny { .. }
+        | sync::Op::Elect
+        | sync::Op::Warp
+        | sync::Op::Barrier { .. }
+        | sync::Op::ClusterArrive { .. }
+        | sync::Op::ClusterWait { .. } => false,
+    }
 }
 
 /// Whether a conversion only widens, by the sign of what it converts.
@@ -249,8 +280,8 @@ impl Of<'_> {
                 Special::Tid(0) => Shape::Affine(1),
                 // Those of a run differ in x alone.
                 Special::Tid(_) => Shape::Uniform,
-                Special::Laneid if self.by_warps => Shape::Affine(1),
-                Special::Warpid if self.by_warps => Shape::Uniform,
+                Special::Laneid if self.in_warps => Shape::Affine(1),
+                Special::Warpid if self.in_warps => Shape::Uniform,
                 special => match special.is_uniform() {
                     true => Shape::Uniform,
                     false => Shape::Varying,

@@ -19,6 +19,7 @@ use super::uniformity::{Of, Shape, Uniformity, Widens};
 use crate::diag::Span;
 use crate::ir::control::Terminator;
 use crate::ir::{BasicBlock, Block, Function, Kind, Module, Operand};
+use crate::machine::schedule::{Known, LANES};
 
 /// Instructions that a kernel may have to be lowered for runs, too.
 const MOST_INSTRUCTIONS: u64 = 20_000;
@@ -44,10 +45,14 @@ pub struct Leave {
 /// The plan of a kernel whose threads go together.
 #[derive(Debug)]
 pub struct Wide {
+    /// Threads of a run.
+    pub width: u32,
     /// The kernel, cut.
     pub function: Function,
     /// Where its threads stop, if they do.
     pub regions: Option<Regions>,
+    /// Where threads of a run stop: not at the warp operations that a whole warp does in vectors.
+    pub passing: Option<Regions>,
     /// Of runs.
     pub together: Flow,
     /// Of single threads, which begin at the start or where a run is left.
@@ -63,13 +68,13 @@ pub struct Wide {
 }
 
 impl Wide {
-    /// Of a kernel with what is known of it; `None` if threads do better one by one, or control flow is too tangled once it is cut.
+    /// Of a kernel with what is known of it; `None` if threads do better one by one, or control flow is too tangled once it is cut. Runs are of
+    /// `width` threads, or of whole warps where those do something together; `known` tells of the meetings.
     pub fn new(
-        module: &Module,
-        function: &Function,
+        (module, function, names, provenance): (&Module, &Function, &Names, &Provenance),
+        width: u32,
         regions: Option<(&Regions, &Steady)>,
-        names: &Names,
-        provenance: &Provenance,
+        known: &[Known],
         ssa: &Ssa,
     ) -> Option<Self> {
         let memory_of_its_own =
@@ -86,24 +91,40 @@ impl Wide {
         if memory_of_its_own || calls || large || waits {
             return None;
         }
+        let passed: Vec<bool> = (regions.iter())
+            .flat_map(|(r, _)| (0..r.points.len() as u32).map(|point| r.meeting(point)))
+            .map(|meeting| meeting.is_some_and(|(site, _)| known[site as usize].is_of_whole_warp()))
+            .collect();
+        let passes = |point: u32| passed[point as usize];
+        let by_warps = passed.contains(&true);
+        let width = if by_warps { LANES as u32 } else { width };
         let unset = |name| ssa.is_unset(name);
         let of = Of {
             module,
             function,
             names,
             provenance,
-            by_warps: regions.is_some(),
+            in_warps: regions.is_some(),
         };
-        let uniformity = Uniformity::new(of, unset);
+        let of_all = |block: Block| {
+            let point = regions.and_then(|(r, _)| r.meets(block));
+            point.is_some_and(passes)
+        };
+        let uniformity = Uniformity::new(of, unset, of_all);
         let Cut {
-            function,
+            mut function,
             leaves,
             from,
             last,
         } = cut(function, names, &uniformity);
         let steady = regions.map(|(_, steady)| steady);
-        let regions =
-            regions.map(|(r, _)| r.cut_further(function.clone(), &from, |b| last[b.index()]));
+        let regions = regions.map(|(r, _)| {
+            let mut regions = r.cut_further(function.clone(), &from, |b| last[b.index()]);
+            regions.set_apart(passes);
+            function = regions.function.clone();
+            regions
+        });
+        let passing = regions.as_ref().map(|r| r.passing(passes));
         let found = |name, stop| {
             let whole = match stop {
                 Stop::Meets { block, site } => Stop::Meets {
@@ -119,16 +140,18 @@ impl Wide {
             at[leave.block.index()] = Some(i);
         }
         let left: Vec<Block> = leaves.iter().map(|l| l.block).collect();
-        let flow = |left: &[Block]| {
-            let cfg = Cfg::new(&function, regions.as_ref(), left);
-            let ssa = Ssa::new(&function, regions.as_ref(), &cfg, names, left, found).ok()?;
+        let flow = |regions: Option<&Regions>, left: &[Block]| {
+            let cfg = Cfg::new(&function, regions, left);
+            let ssa = Ssa::new(&function, regions, &cfg, names, left, found).ok()?;
             Some(Flow { cfg, ssa })
         };
-        let (together, single) = (flow(&[])?, flow(&left)?);
+        let together = flow(passing.as_ref(), &[])?;
+        let single = flow(regions.as_ref(), &left)?;
         let runs = (function.blocks.iter())
             .map(|b| runs::runs(module, &function, names, provenance, b))
             .collect();
         Some(Wide {
+            width,
             together,
             single,
             uniformity,
@@ -136,8 +159,16 @@ impl Wide {
             leaves,
             at,
             regions,
+            passing,
             function,
         })
+    }
+
+    /// The point at the end of a block at which a run does not stop, but does what is to be done.
+    pub fn passes(&self, block: Block) -> Option<u32> {
+        let point = self.regions.as_ref()?.meets(block)?;
+        let stops = self.passing.as_ref()?.meets(block).is_some();
+        (!stops).then_some(point)
     }
 
     /// Whether a run may be left at the start of a block, and which place it is.

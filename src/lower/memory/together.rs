@@ -9,7 +9,7 @@ use super::super::together::{VECTOR, Vectors};
 use super::check::{Check, Translation};
 use super::{Pointer, int_type};
 use crate::ir::memory::{Base, Load, Order, Store};
-use crate::ir::{Inst, RegClass};
+use crate::ir::{Inst, Operand, RegClass};
 use crate::spmd::access::{Place, Reach};
 use crate::spmd::{Name, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -67,15 +67,49 @@ impl<'a> Lower<'a, '_> {
         let Some((reach, elements)) = self.side_by_side(inst, load.order, load.bytes, count) else {
             return false;
         };
-        let found = self.beside(inst, &reach, elements, None);
+        let permitted = self.permitted(inst);
+        let found = self.beside(inst, &reach, elements, permitted.as_ref(), None);
         for (dst, raw) in load.dsts.iter().zip(found) {
             if let Some(dst) = *dst {
                 let class = self.function.class(dst);
-                let vectors = self.of_elements(load.bytes, load.signed, class, &raw);
+                let mut vectors = self.of_elements(load.bytes, load.signed, class, &raw);
+                if let Some(masks) = &permitted {
+                    let old = self.operand_vectors(Operand::Reg(dst), class);
+                    vectors = self.chosen(class, masks, &vectors, &old);
+                }
                 self.set_vectors(dst.into(), vectors);
             }
         }
         true
+    }
+
+    /// The threads that an instruction's guard lets through, as masks.
+    fn permitted(&mut self, inst: &Inst) -> Option<Vectors> {
+        let guard = inst.guard?;
+        let masks = self.operand_vectors(Operand::Reg(guard.reg), RegClass::Pred);
+        Some(match guard.negated {
+            true => masks.iter().map(|&m| self.b.ins().bnot(m)).collect(),
+            false => masks,
+        })
+    }
+
+    /// New values where masks are set, old ones elsewhere.
+    fn chosen(
+        &mut self,
+        class: RegClass,
+        masks: &Vectors,
+        new: &Vectors,
+        old: &Vectors,
+    ) -> Vectors {
+        let masks = match class {
+            RegClass::B64 => (masks.iter())
+                .flat_map(|&m| [self.b.ins().swiden_low(m), self.b.ins().swiden_high(m)])
+                .collect(),
+            RegClass::Pred | RegClass::B8 | RegClass::B16 | RegClass::B32 => masks.clone(),
+        };
+        (masks.iter().zip(new.iter().zip(old)))
+            .map(|(&mask, (&new, &old))| self.b.ins().bitselect(mask, new, old))
+            .collect()
     }
 
     /// A store of all threads, likewise.
@@ -97,7 +131,8 @@ impl<'a> Lower<'a, '_> {
             }
             stored.push(vectors);
         }
-        self.beside(inst, &reach, elements, Some(&stored));
+        let permitted = self.permitted(inst);
+        self.beside(inst, &reach, elements, permitted.as_ref(), Some(&stored));
         true
     }
 
@@ -123,27 +158,30 @@ impl<'a> Lower<'a, '_> {
         };
         let apart = stride
             .unsigned_abs()
-            .checked_mul(self.options.width.into())?;
+            .checked_mul(self.width().into())?;
         let near = apart <= FARTHEST_APART
             && stride % i64::from(reach.access.align) == 0
             && reach.address.offset.unsigned_abs() < 1 << 30;
+        // Those of some threads are told apart where they are checked.
         let plain = order == Order::Weak
-            && inst.guard.is_none()
+            && (self.options.checked || inst.guard.is_none())
             && elements.size().is_multiple_of(reach.access.align)
             && self.module.address_bits == 64;
         let checked = matches!(self.place(&reach), Place::Checked(_));
         (near && plain && checked).then_some((reach, elements))
     }
 
-    /// Reads elements, or writes these; for each of a thread the vectors of all threads.
+    /// Reads elements, or writes these; for each of a thread the vectors of all threads. What is read by threads that are not permitted is
+    /// anything.
     fn beside(
         &mut self,
         inst: &Inst,
         reach: &Reach,
         elements: Elements,
+        permitted: Option<&Vectors>,
         stored: Option<&[Vectors]>,
     ) -> Vec<Vectors> {
-        let width = self.options.width;
+        let width = self.width();
         let (base, offset) = self.address(&reach.address);
         let root = match self.place(reach) {
             Place::Checked(root) => root,
@@ -192,7 +230,17 @@ impl<'a> Lower<'a, '_> {
             };
             self.at_once(all, elements.dense(), stored);
         }
-        let (within, translation) = self.within(&check);
+        let (mut within, translation) = self.within(&check);
+        let masks = permitted.map(|masks| {
+            let all = self.meet_masks(masks, true);
+            within = self.b.ins().band(within, all);
+            let room = self.stack_slot(width / 4 * VECTOR, VECTOR);
+            let room = self.b.ins().stack_addr(I64, room, 0);
+            for (i, &mask) in (0..).zip(masks) {
+                self.b.ins().store(trusted(), mask, room, i * VECTOR as i32);
+            }
+            room
+        });
         let (fast, next, cold) = (
             self.b.create_block(),
             self.b.create_block(),
@@ -210,7 +258,7 @@ impl<'a> Lower<'a, '_> {
         self.b.ins().jump(next, &args);
         self.b.switch_to_block(cold);
         check.offset = offset;
-        let slowly = self.one_by_one(&check, elements, stored.is_some(), buffer);
+        let slowly = self.one_by_one(&check, elements, masks, stored.is_some(), buffer);
         let args: SmallVec<[clif::BlockArg; 4]> =
             slowly.iter().flatten().map(|&v| v.into()).collect();
         self.b.ins().jump(next, &args);
@@ -246,7 +294,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn read_dense(&mut self, pointer: Pointer, elements: Elements) -> Vec<Vectors> {
-        let width = self.options.width;
+        let width = self.width();
         let count = u32::from(elements.count);
         let flags = trusted();
         if elements.bytes < 4 {
@@ -318,7 +366,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn write_dense(&mut self, pointer: Pointer, elements: Elements, stored: &[Vectors]) {
-        let width = self.options.width;
+        let width = self.width();
         let flags = trusted();
         if elements.bytes < 4 {
             for (i, &vector) in (0..).zip(&stored[0]) {
@@ -360,7 +408,7 @@ impl<'a> Lower<'a, '_> {
         let class = RegClass::of_bits(u32::from(elements.bytes) * 8).unwrap_or(RegClass::B64);
         (0..elements.count.into())
             .map(|element| {
-                let values: Vec<Value> = (0..self.options.width)
+                let values: Vec<Value> = (0..self.width())
                     .map(|thread| {
                         let at = Self::of_thread(pointer, elements, thread, element);
                         let ty = int_type(elements.bytes);
@@ -374,7 +422,7 @@ impl<'a> Lower<'a, '_> {
 
     fn write_apart(&mut self, pointer: Pointer, elements: Elements, stored: &[Vectors]) {
         let ty = int_type(elements.bytes);
-        for thread in 0..self.options.width {
+        for thread in 0..self.width() {
             for (element, vectors) in stored.iter().enumerate() {
                 let at = Self::of_thread(pointer, elements, thread, element);
                 let lanes = if elements.bytes == 8 { 2 } else { 4 };
@@ -387,14 +435,16 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Reads each thread's elements where the host says, by way of a buffer, or writes them from there; ends with a fault at the first that may not be reached.
+    /// Leaves out threads whose masks, in memory, are not set.
     fn one_by_one(
         &mut self,
         check: &Check<'_>,
         elements: Elements,
+        masks: Option<Value>,
         stores: bool,
         buffer: Value,
     ) -> Vec<Vectors> {
-        let width = self.options.width;
+        let width = self.width();
         let size = elements.size();
         let resolve = self.function_ref(Symbol::Resolve, |_| {
             abi::simple(&[I64, I32, I64, I32], &[], CallConv::PreserveAll)
@@ -404,12 +454,20 @@ impl<'a> Lower<'a, '_> {
         let first = self
             .emit()
             .add_k(check.base, i64::from(check.offset) as u64);
-        let head = self.cold_block();
+        let (head, latch) = (self.cold_block(), self.cold_block());
         let lane = self.b.append_block_param(head, I32);
         let zero = self.k(I32, 0);
         self.b.ins().jump(head, &[zero.into()]);
         self.b.switch_to_block(head);
         let number = self.emit().resize(lane, I64, false);
+        if let Some(masks) = masks {
+            let offset = self.emit().shl_k(number, 2);
+            let at = self.b.ins().iadd(masks, offset);
+            let mask = self.b.ins().load(I32, trusted(), at, 0);
+            let permitted = self.cold_block();
+            self.b.ins().brif(mask, permitted, &[], latch, &[]);
+            self.b.switch_to_block(permitted);
+        }
         let thread = self.first_thread();
         self.turn_to_thread(&thread, number);
         self.tell_lane();
@@ -437,6 +495,8 @@ impl<'a> Lower<'a, '_> {
             let element = self.b.ins().load(ty, trusted(), from, offset);
             self.b.ins().store(trusted(), element, to, offset);
         }
+        self.b.ins().jump(latch, &[]);
+        self.b.switch_to_block(latch);
         let next = self.emit().add_k(lane, 1);
         let more = self
             .emit()

@@ -7,7 +7,7 @@ use super::super::function::{Lower, trusted};
 use super::super::region::{Lane, ROW};
 use super::{Apart, Together, VECTOR, Vectors, lanes_of, vector_type};
 use crate::ir::sync::Meet;
-use crate::ir::{Inst, RegClass};
+use crate::ir::{Block, Inst, RegClass};
 use crate::machine::schedule::EXITED;
 use crate::spmd::regions::Regions;
 use crate::spmd::{Name, Shape, Wide};
@@ -19,10 +19,11 @@ use rustc_hash::FxHashSet;
 impl<'a> Lower<'a, '_> {
     /// Tries to have a run of lanes go together, from the lane that is turned to on; goes on where each goes for itself.
     pub(in super::super) fn lanes_together(&mut self, lane: Lane, wide: &'a Wide) {
-        let (Some(taken), Some(regions)) = (lane.taken, &wide.regions) else {
+        let (Some(taken), Some(regions), Some(passing)) = (lane.taken, &wide.regions, &wide.passing)
+        else {
             return;
         };
-        let width = self.options.width;
+        let width = self.width();
         let (look, run, alone) = (
             self.b.create_block(),
             self.b.create_block(),
@@ -74,12 +75,12 @@ impl<'a> Lower<'a, '_> {
         });
         self.function = &wide.function;
         self.runs_of = &wide.runs;
-        self.regions = Some(regions);
+        self.regions = Some(passing);
         self.begin_flow(wide, &wide.together);
         let over = self.b.create_block();
         self.latch = Some(over);
         let start = self.b.create_block();
-        let resumed = self.resumed(regions);
+        let resumed = self.resumed(passing);
         self.turn_to(point, start, &resumed);
         self.b.switch_to_block(start);
         self.body();
@@ -88,6 +89,7 @@ impl<'a> Lower<'a, '_> {
         self.endings();
         self.together = None;
 
+        self.regions = Some(regions);
         self.begin_flow(wide, &wide.single);
         self.begin_endings();
         self.b.switch_to_block(taken.head);
@@ -110,12 +112,12 @@ impl<'a> Lower<'a, '_> {
         let point = self.k(I32, point.into());
         let points = self.emit().all_lanes(I32X4, point);
         let at = self.lane_frame(lane, false);
-        for i in 0..self.options.width / 4 {
+        for i in 0..self.width() / 4 {
             let offset = (i * VECTOR) as i32;
             self.b.ins().store(trusted(), points, at, offset);
         }
         let number = self.b.use_var(lane.number);
-        let width = self.options.width.into();
+        let width = self.width().into();
         let next = self.emit().add_k(number, width);
         self.b.def_var(lane.number, next);
         self.next_lanes(lane, next, None);
@@ -201,7 +203,7 @@ impl<'a> Lower<'a, '_> {
             let class = plan.names.class(name);
             let at = self.lane_frame(lane, slot.wide);
             let offset = slot.offset as i32;
-            let count = self.options.width / lanes_of(class);
+            let count = self.width() / lanes_of(class);
             let ty = vector_type(class);
             let mut vectors: Vectors = (0..count)
                 .map(|k| {
@@ -249,9 +251,16 @@ impl<'a> Lower<'a, '_> {
             let all = self.emit().cmp_k(IntCC::Equal, all, 15);
             self.or_alone(all);
         }
+        // What a run brings along past points at which single threads find it again lives across this one, too.
         let mut found = FxHashSet::default();
-        for &name in &crossing.rebuilt {
-            self.rebuild(name, &mut found);
+        let resume = regions.points[point as usize].resume;
+        for &name in self.flow.ssa.kept(resume) {
+            let again = plan.regions.as_ref().zip(plan.steady.as_ref()).is_some_and(
+                |(regions, steady)| steady.is_found(name, regions.points[point as usize].stop),
+            );
+            if again {
+                self.rebuild(name, &mut found);
+            }
         }
         let Some((site, meet)) = regions.meeting(point) else {
             return;
@@ -261,15 +270,24 @@ impl<'a> Lower<'a, '_> {
             let Some(name) = dst.map(Name::from).filter(|_| known.wants(i)) else {
                 continue;
             };
-            let values = self.lane_values(lane);
-            let wide: Vectors = (0..self.options.width / 2)
-                .map(|k| {
-                    let at = (i * ROW) as i32 + (k * VECTOR) as i32;
-                    self.b.ins().load(I64X2, trusted(), values, at)
-                })
-                .collect();
-            let vectors = self.out_of_words(plan.names.class(name), wide);
-            self.set_vectors(name, vectors);
+            let class = plan.names.class(name);
+            if self.varies(name) {
+                let values = self.lane_values(lane);
+                let wide: Vectors = (0..self.width() / 2)
+                    .map(|k| {
+                        let at = (i * ROW) as i32 + (k * VECTOR) as i32;
+                        self.b.ins().load(I64X2, trusted(), values, at)
+                    })
+                    .collect();
+                let vectors = self.out_of_words(class, wide);
+                self.set_vectors(name, vectors);
+            } else {
+                // All lanes were there, and have the same.
+                let values = self.lane_values(lane);
+                let at = (i * ROW) as i32;
+                let value = self.b.ins().load(clif_type(class), trusted(), values, at);
+                self.set(name, value);
+            }
         }
     }
 
@@ -300,13 +318,13 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(next);
     }
 
-    /// Computes a steady name anew.
-    pub(in super::super) fn rebuild_together(&mut self, inst: &'a Inst) {
+    /// Computes a steady name anew by an instruction of a block.
+    pub(in super::super) fn rebuild_together(&mut self, block: Block, inst: &'a Inst) {
         let widens = (self.together.as_ref()).and_then(|t| t.plan.uniformity.widens(inst));
         if let Some(widens) = widens {
             let fits = self.fits(widens);
             self.or_alone(fits);
         }
-        self.instruction_of_all(inst);
+        self.instruction_of_all(block, inst);
     }
 }

@@ -6,6 +6,7 @@
 //! other. Where threads part, what lives is kept in memory and each goes on by itself.
 
 mod lanes;
+mod warp;
 
 use super::context::DONE;
 use super::emit::clif_type;
@@ -89,7 +90,7 @@ pub(super) fn as_little() -> MemFlagsData {
 impl<'a> Lower<'a, '_> {
     /// A kernel whose threads go together as long as they can: runs of them in x, then those that are left, one after another.
     pub(super) fn runs_of_threads(&mut self, wide: &'a Wide) {
-        let width = self.options.width;
+        let width = self.width();
         self.function = &wide.function;
         self.runs_of = &wide.runs;
         let [nz, ny, nx] = self.block_size();
@@ -194,6 +195,11 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// How many threads go together, where they do.
+    pub(super) fn width(&self) -> u32 {
+        self.plan.wide.as_ref().map_or(1, |wide| wide.width)
+    }
+
     /// Whether a name's values are in vectors here.
     pub(super) fn varies(&self, name: Name) -> bool {
         self.shape(name) == Shape::Varying
@@ -215,7 +221,7 @@ impl<'a> Lower<'a, '_> {
 
     /// Bytes that a name takes where a run is left.
     fn bytes(&self, name: Name) -> u32 {
-        self.options.width * VECTOR / lanes_of(self.plan.names.class(name))
+        self.width() * VECTOR / lanes_of(self.plan.names.class(name))
     }
 
     /// Room for all that is kept where a run is left, wherever that is.
@@ -240,7 +246,7 @@ impl<'a> Lower<'a, '_> {
 
     /// Parameters of a block for a name that varies.
     pub(super) fn append_vectors(&mut self, block: clif::Block, name: Name) {
-        let count = self.options.width / lanes_of(self.plan.names.class(name));
+        let count = self.width() / lanes_of(self.plan.names.class(name));
         let ty = self.met_vector(name);
         let vectors = (0..count)
             .map(|_| self.b.append_block_param(block, ty))
@@ -310,7 +316,7 @@ impl<'a> Lower<'a, '_> {
 
     /// A value for all threads, each with so much more than the one before it.
     pub(super) fn spread(&mut self, class: RegClass, value: Value, stride: i64) -> Vectors {
-        let count = self.options.width / lanes_of(class);
+        let count = self.width() / lanes_of(class);
         let ty = vector_type(class);
         let value = match class {
             RegClass::Pred => {
@@ -402,8 +408,8 @@ impl<'a> Lower<'a, '_> {
             .collect()
     }
 
-    /// An instruction, for all threads of a run.
-    pub(super) fn instruction_of_all(&mut self, inst: &'a Inst) {
+    /// An instruction of a block, for all threads of a run.
+    pub(super) fn instruction_of_all(&mut self, block: Block, inst: &'a Inst) {
         let Some(together) = &self.together else {
             return;
         };
@@ -443,11 +449,11 @@ impl<'a> Lower<'a, '_> {
                 }
             }
             Kind::Fence(_) | Kind::Hint { .. } if uniform => self.instruction(inst),
+            Kind::Meet(meet) => self.pass(block, meet),
             Kind::AddressOf(_)
             | Kind::FunctionAddress { .. }
             | Kind::Special { .. }
             | Kind::Call(_)
-            | Kind::Meet(_)
             | Kind::Atomic(_)
             | Kind::Fence(_)
             | Kind::Mbarrier(_)
@@ -485,7 +491,7 @@ impl<'a> Lower<'a, '_> {
             .collect();
         let undo = self.undo.len();
         let mut results: Vec<Vec<Value>> = vec![Vec::new(); defs.len()];
-        for lane in 0..self.options.width {
+        for lane in 0..self.width() {
             let values: SmallVec<[Value; 8]> = (uses.iter())
                 .map(|&name| self.lane_value(name, lane))
                 .collect();
@@ -568,7 +574,7 @@ impl<'a> Lower<'a, '_> {
         let value = self.emit().resize(value, I64, ty.signed());
         let most = widens
             .stride
-            .wrapping_mul(i64::from(self.options.width) - 1);
+            .wrapping_mul(i64::from(self.width()) - 1);
         let last = self.emit().add_k(value, most as u64);
         if ty.signed() {
             // From the least number on.
@@ -580,23 +586,30 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// Whether masks are set in all threads, or in any.
+    pub(super) fn meet_masks(&mut self, masks: &Vectors, all: bool) -> Value {
+        let mut met = masks[0];
+        for &mask in &masks[1..] {
+            met = match all {
+                true => self.b.ins().band(met, mask),
+                false => self.b.ins().bor(met, mask),
+            };
+        }
+        let bits = self.b.ins().vhigh_bits(I32, met);
+        match all {
+            true => self.emit().cmp_k(IntCC::Equal, bits, 15),
+            false => bits,
+        }
+    }
+
     /// A branch at which threads may part.
     pub(super) fn part(&mut self, block: &'a BasicBlock, (number, leave): (u32, Leave)) {
         let &Terminator::Branch { cond, then, other } = &block.terminator else {
             return self.leave_run(number, leave);
         };
         let masks = self.vectors(cond.into());
-        let [all, any] = [true, false].map(|all| {
-            let mut met = masks[0];
-            for &mask in &masks[1..] {
-                met = match all {
-                    true => self.b.ins().band(met, mask),
-                    false => self.b.ins().bor(met, mask),
-                };
-            }
-            self.b.ins().vhigh_bits(I32, met)
-        });
-        let every = self.emit().cmp_k(IntCC::Equal, all, 15);
+        let every = self.meet_masks(&masks, true);
+        let any = self.meet_masks(&masks, false);
         let [then_args, other_args] = [then, other].map(|b| self.block_args(b));
         let [then, other] = [then, other].map(|b| self.blocks[b.index()]);
         let (some, mixed) = (self.b.create_block(), self.b.create_block());
@@ -630,7 +643,7 @@ impl<'a> Lower<'a, '_> {
             at += self.bytes(name);
         }
         self.forget_vectors(mark);
-        let width = self.options.width.into();
+        let width = self.width().into();
         let place = self.k(I32, u64::from(number) + 1);
         let first = self.first_thread();
         match (apart, first.tid, first.number) {

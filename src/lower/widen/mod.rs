@@ -123,7 +123,7 @@ impl Lower<'_, '_> {
         for &(name, value) in before.iter().rev() {
             self.current[name.index()] = value;
         }
-        let width = self.options.width;
+        let width = self.width();
         let mut widen = Widen {
             emit: self.emit(),
             width,

@@ -1,6 +1,6 @@
 //! What is known of a meeting before anybody comes to it.
 
-use crate::ir::sync::{BarrierAction, Op};
+use crate::ir::sync::{BarrierAction, Op, ReduxOp};
 use crate::semantics::sync::{self, Route, Values};
 
 /// A meeting, with what an engine leaves out of the record because it is the same whoever comes.
@@ -73,6 +73,30 @@ impl Known {
     /// Which barrier it is, if all live threads of the CTA wait there for each other and nothing else.
     pub(super) fn plain_barrier(&self) -> Option<usize> {
         self.plain
+    }
+
+    /// How a whole warp shuffles, if that is known.
+    pub fn route(&self) -> Option<&Route> {
+        self.route.as_ref()
+    }
+
+    /// Whether it is a warp operation of all lanes, which code for a whole warp does without asking the schedule.
+    pub fn is_of_whole_warp(&self) -> bool {
+        let all = self.constants[0] == Some(u64::from(u32::MAX));
+        match self.op {
+            Op::Shfl { sync, .. } => sync && all && self.route.is_some(),
+            Op::Vote { sync, .. } => !sync || all,
+            Op::Warp | Op::MatchAll { .. } | Op::Elect => all,
+            Op::Redux {
+                op: ReduxOp::Float(_),
+            } => false,
+            Op::Redux { .. } => all,
+            Op::ActiveMask => true,
+            Op::MatchAny { .. }
+            | Op::Barrier { .. }
+            | Op::ClusterArrive { .. }
+            | Op::ClusterWait { .. } => false,
+        }
     }
 
     /// Writes the constants of lanes that have come into the record.

@@ -131,6 +131,12 @@ impl Route {
         route
     }
 
+    /// The lane that a lane gets its value from, and whether that is the one it asked for.
+    pub fn from(&self, lane: u32) -> (u32, bool) {
+        let from = self.from[(lane & 31) as usize];
+        (from.into(), self.in_range >> (lane & 31) & 1 != 0)
+    }
+
     /// `shfl.sync` of a whole warp, each lane of which gives a value; sources and results as those of [`warp`].
     pub fn shuffle(&self, values: &mut Values) {
         let [d, a, ..] = values;

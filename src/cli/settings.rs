@@ -13,8 +13,8 @@ pub(super) struct Set {
     /// A setting of Cranelift's; `ptxlift settings` lists them
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse)]
     set: Vec<Setting>,
-    /// How many threads of a kernel native code takes together, side by side in vectors: 1, 4, 8 or 16; `test` and `fuzz` take
-    /// `all` of them [default: 1]
+    /// How many threads of a kernel native code takes together, side by side in vectors: 1, 4, 8 or 16, or `auto`: one after another until
+    /// making other code pays; `test` and `fuzz` take `all` of the numbers [default: auto]
     #[arg(long, value_name = "W", value_parser = parse_width)]
     width: Option<Width>,
 }
@@ -23,6 +23,7 @@ pub(super) struct Set {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
     One(u32),
+    Auto,
     All,
 }
 
@@ -30,7 +31,8 @@ fn parse_width(text: &str) -> Result<Width, String> {
     match text.parse() {
         Ok(width) if WIDTHS.contains(&width) => Ok(Width::One(width)),
         _ if text == "all" => Ok(Width::All),
-        _ => Err("it is 1, 4, 8, 16 or all".to_string()),
+        _ if text == jit::AUTO => Ok(Width::Auto),
+        _ => Err("it is 1, 4, 8, 16, auto or all".to_string()),
     }
 }
 
@@ -43,9 +45,11 @@ impl Set {
     /// Names and values.
     pub(super) fn pairs(&self) -> Vec<(String, String)> {
         let width = match self.width {
-            Some(Width::One(width)) => Some((jit::WIDTH.to_string(), width.to_string())),
+            Some(Width::One(width)) => Some(width.to_string()),
+            Some(Width::Auto) => Some(jit::AUTO.to_string()),
             Some(Width::All) | None => None,
         };
+        let width = width.map(|width| (jit::WIDTH.to_string(), width));
         let pairs = self.set.iter();
         (pairs.map(|s| (s.key.clone(), s.value.clone())))
             .chain(width)
@@ -56,7 +60,7 @@ impl Set {
     pub(super) fn widths(&self) -> &'static [u32] {
         match self.width {
             Some(Width::All) => &WIDTHS,
-            Some(Width::One(_)) | None => &[],
+            Some(Width::One(_) | Width::Auto) | None => &[],
         }
     }
 
@@ -64,9 +68,9 @@ impl Set {
     pub(super) fn require_one_width(&self) -> Result<(), Failure> {
         match self.width {
             Some(Width::All) => Err(Failure::Usage(
-                "`--width all` is for `test` and `fuzz`; here it is 1, 4, 8 or 16".to_string(),
+                "`--width all` is for `test` and `fuzz`; here it is 1, 4, 8, 16 or auto".to_string(),
             )),
-            Some(Width::One(_)) | None => Ok(()),
+            Some(Width::One(_) | Width::Auto) | None => Ok(()),
         }
     }
 }

@@ -36,7 +36,7 @@ pub struct ClifError {
 /// # Errors
 /// What is wrong, with the line.
 pub fn read(module: &Module, settings: &Settings, text: &str) -> Result<Given, ReadError> {
-    let plan = ModulePlan::new(module, settings.checked, SHALLOW, settings.width);
+    let plan = ModulePlan::new(module, settings.checked, SHALLOW, |_| settings.width);
     let isa = flags::isa(settings, settings.opt_level, Allocator::Backtracking)?;
     let options = ParseOptions {
         default_calling_convention: isa.default_call_conv(),

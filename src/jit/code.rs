@@ -15,9 +15,18 @@ use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, MOST_BETWEEN, Root};
 use std::cell::RefCell;
 use std::ptr::null;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use super::{FunctionStats, Stats};
+
+/// Making code of a kernel whose threads go together takes about so many times what the code took in which they do not.
+const WIDENING: u32 = 12;
+
+/// No kernel of more Cranelift instructions is made to have its threads go together.
+const MOST_WIDENED: usize = 20_000;
 
 /// Stack for what native code calls on the host's side, and for the entries themselves.
 const HOST_STACK: usize = 128 << 10;
@@ -33,6 +42,17 @@ pub struct Code {
     given: Given,
     /// The same with every call counted, for launches that allow only a few nested calls.
     counted: OnceLock<Result<Inner, CompileError>>,
+    /// For each function what was made of it later.
+    wide: Vec<Later>,
+}
+
+/// Code of a kernel whose threads go together, made when it pays.
+#[derive(Debug, Default)]
+struct Later {
+    /// Whether somebody has begun to make it.
+    begun: AtomicBool,
+    /// Nothing, in the end, if threads of the kernel do better one by one.
+    code: OnceLock<(Option<Inner>, Duration)>,
 }
 
 /// Code that was compiled once.
@@ -54,8 +74,9 @@ impl Inner {
         settings: &Settings,
         shallow: u32,
         given: &Given,
+        only: Option<FuncId>,
     ) -> Result<Self, CompileError> {
-        let mut compiled = engine::compile(module, settings, shallow, given)?;
+        let mut compiled = engine::compile(module, settings, shallow, given, only)?;
         Ok(Inner {
             module: Arc::clone(module),
             sites: std::mem::take(&mut compiled.sites),
@@ -76,11 +97,69 @@ impl Code {
         given: Given,
     ) -> Result<Code, CompileError> {
         Ok(Code {
-            inner: Inner::compile(module, settings, SHALLOW, &given)?,
+            inner: Inner::compile(module, settings, SHALLOW, &given, None)?,
             settings: settings.clone(),
+            wide: module.functions.iter().map(|_| Later::default()).collect(),
             given,
             counted: OnceLock::new(),
         })
+    }
+
+    /// Makes code of a kernel whose threads go together, unless somebody else has begun to, and the settings want none. Launches use it
+    /// that say so ([`Launch::together`]).
+    pub fn make_wide(&self, kernel: FuncId) {
+        let (Some(later), Some(width)) = (self.wide.get(kernel.index()), self.settings.later) else {
+            return;
+        };
+        if !self.may_widen(kernel) || later.begun.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let started = Instant::now();
+        let settings = Settings {
+            width,
+            later: None,
+            ..self.settings.clone()
+        };
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            let module = &self.inner.module;
+            Inner::compile(module, &settings, SHALLOW, &Given::default(), Some(kernel))
+        }));
+        // What is wrong with it, the code that there is has not.
+        let made = made.ok().and_then(Result::ok);
+        let made = made.filter(|inner| inner.compiled.together[kernel.index()]);
+        // Nobody else has begun.
+        drop(later.code.set((made, started.elapsed())));
+    }
+
+    /// Whether it is not known yet whether a kernel has code in which threads go together, and about how long finding out takes.
+    pub fn widening_takes(&self, kernel: FuncId) -> Option<Duration> {
+        let later = self.wide.get(kernel.index())?;
+        if !self.may_widen(kernel) || later.begun.load(Ordering::Acquire) {
+            return None;
+        }
+        let stats = self.function_stats(kernel)?;
+        Some((stats.lower + stats.compile) * WIDENING)
+    }
+
+    /// Whether a kernel has code in which threads go together, besides that in which they do not.
+    pub fn is_wide(&self, kernel: FuncId) -> bool {
+        self.wide_code(kernel).is_some()
+    }
+
+    fn wide_code(&self, kernel: FuncId) -> Option<&Inner> {
+        self.wide.get(kernel.index())?.code.get()?.0.as_ref()
+    }
+
+    fn may_widen(&self, kernel: FuncId) -> bool {
+        let small = (self.function_stats(kernel))
+            .is_some_and(|stats| stats.clif_instructions <= MOST_WIDENED);
+        self.settings.later.is_some() && self.given.of(kernel).is_none() && small
+    }
+
+    /// How long making code later took, all kernels together.
+    pub fn later_time(&self) -> Duration {
+        let made = self.wide.iter().filter_map(|later| later.code.get());
+        made.map(|(_, time)| *time).sum()
     }
 
     /// What compiling took and gave.
@@ -117,7 +196,10 @@ impl Code {
         }
         let counted = self
             .counted
-            .get_or_init(|| Inner::compile(&self.inner.module, &self.settings, 0, &self.given));
+            .get_or_init(|| {
+                let module = &self.inner.module;
+                Inner::compile(module, &self.settings, 0, &self.given, None)
+            });
         counted.as_ref().map_err(|_| Misuse::Depth)
     }
 
@@ -143,7 +225,11 @@ impl Code {
         launch: &'a Launch<'a>,
     ) -> Result<Prepared<'a>, Misuse> {
         let ir = self.function(kernel, FunctionKind::Kernel)?;
-        let inner = self.for_depth(launch.limits.call_depth)?;
+        let inner = match self.wide_code(kernel).filter(|_| launch.together) {
+            // It calls nothing.
+            Some(wide) => wide,
+            None => self.for_depth(launch.limits.call_depth)?,
+        };
         size("parameters", ir.param_bytes.into(), launch.params.len())?;
         let entry = Entry::new(inner, kernel, launch)?;
         let roots = inner.compiled.entries[kernel.index()]

@@ -50,7 +50,7 @@ pub fn dump(
     function: FuncId,
     stage: Stage,
 ) -> Result<String, DumpError> {
-    let plan = ModulePlan::new(module, settings.checked, SHALLOW, settings.width);
+    let plan = ModulePlan::new(module, settings.checked, SHALLOW, |_| settings.width);
     if stage == Stage::Plan {
         return Ok(spmd::dump(module, &plan, function));
     }

@@ -65,6 +65,8 @@ pub(super) struct Compiled {
     pub(super) stats: Stats,
     /// What each function took and gave; nothing where there is no code.
     pub(super) function_stats: Vec<FunctionStats>,
+    /// Whether threads of each kernel go together.
+    pub(super) together: Vec<bool>,
 }
 
 /// The code of a function.
@@ -255,29 +257,39 @@ impl Compiler {
     }
 }
 
-/// Compiles a module, functions that are given as they are. Calls nested no deeper than `shallow` are not counted.
+/// Compiles a module, functions that are given as they are. Calls nested no deeper than `shallow` are not counted. With `only` one of its kernels,
+/// which calls nothing, and nothing else.
 pub(super) fn compile(
     module: &Module,
     settings: &Settings,
     shallow: u32,
     given: &Given,
+    only: Option<FuncId>,
 ) -> Result<Compiled, CompileError> {
     let mut stats = Stats::default();
     let mut compiler = Compiler::new(settings)?;
     let options = options(settings);
     let started = Instant::now();
-    let mut plan = ModulePlan::new(module, settings.checked, shallow, settings.width);
+    let width = |id| match only {
+        Some(only) if only != id => 1,
+        Some(_) | None => settings.width,
+    };
+    let mut plan = ModulePlan::new(module, settings.checked, shallow, width);
     stats.plan = started.elapsed();
 
     let mut sites = Sites::new(module);
     let mut pieces = Vec::new();
     let mut function_stats = vec![FunctionStats::default(); module.functions.len()];
     let mut roots = vec![Vec::new(); module.functions.len()];
+    let mut together = vec![false; module.functions.len()];
     for (i, function) in module.functions.iter().enumerate() {
         let id = FuncId(i as u32);
         let Some(own) = plan.function(id) else {
             continue;
         };
+        if only.is_some_and(|only| only != id) {
+            continue;
+        }
         if settings.verify {
             spmd::verify::verify(own).map_err(|message| CompileError::Internal {
                 function: function.name.clone(),
@@ -305,6 +317,7 @@ pub(super) fn compile(
             }
             Ok(made) => {
                 roots[i] = made.roots;
+                together[i] = made.together;
                 stats.add(&made.stats);
                 function_stats[i] = made.stats;
                 pieces.extend(made.pieces);
@@ -319,7 +332,7 @@ pub(super) fn compile(
         }
     }
     let frames: Vec<usize> = function_stats.iter().map(|s| s.frame_bytes).collect();
-    let simple = match given.is_empty() {
+    let simple = match given.is_empty() && only.is_none() {
         true => simple(module, &plan, &frames),
         // What a given function needs is not known.
         false => vec![false; module.functions.len()],
@@ -417,6 +430,7 @@ pub(super) fn compile(
         simple,
         stats,
         function_stats,
+        together,
     })
 }
 
@@ -460,6 +474,8 @@ fn crowded(clif: &Function) -> bool {
 struct Made {
     pieces: Vec<Piece>,
     roots: Vec<Root>,
+    /// Whether threads go together in it.
+    together: bool,
     stats: FunctionStats,
 }
 
@@ -489,13 +505,14 @@ fn compile_function(
         })
     };
     let mut own = lowered(options)?;
-    let together = options.width > 1 && plan.function(id).is_some_and(|p| p.wide.is_some());
+    let mut together = options.width > 1 && plan.function(id).is_some_and(|p| p.wide.is_some());
     if together && crowded(&own.clif) {
         let alone = Options {
             width: 1,
             ..options.clone()
         };
         own = lowered(&alone)?;
+        together = false;
     }
     let lowered = own;
     let lower = started.elapsed();
@@ -532,6 +549,7 @@ fn compile_function(
     Ok(Made {
         pieces,
         roots: lowered.roots,
+        together,
         stats,
     })
 }

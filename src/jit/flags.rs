@@ -187,8 +187,11 @@ impl Host {
 /// The setting that says how many threads of a kernel go together; it is not Cranelift's.
 pub const WIDTH: &str = "width";
 
-/// What it may be.
+/// The numbers that it may be.
 pub const WIDTHS: [u32; 4] = [1, 4, 8, 16];
+
+/// What it is by default: threads go together in kernels that are launched often enough, or run long enough.
+pub const AUTO: &str = "auto";
 
 /// Takes a setting into `settings`, if it is one that can be chosen and the value is one of its.
 ///
@@ -197,7 +200,14 @@ pub const WIDTHS: [u32; 4] = [1, 4, 8, 16];
 pub fn choose(settings: &mut Settings, name: &str, value: &str) -> Result<(), String> {
     if name == WIDTH {
         let width = value.parse().ok().filter(|w| WIDTHS.contains(w));
-        settings.width = width.ok_or_else(|| format!("`{name}={value}`: it is 1, 4, 8 or 16"))?;
+        (settings.width, settings.later) = match width {
+            Some(width) => (width, None),
+            None if value == AUTO => {
+                let default = Settings::default();
+                (default.width, default.later)
+            }
+            None => return Err(format!("`{name}={value}`: it is {AUTO}, 1, 4, 8 or 16")),
+        };
         return Ok(());
     }
     let all = cranelift_settings();

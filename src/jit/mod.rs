@@ -28,7 +28,7 @@ pub use code::{Code, Prepared, Simple};
 pub use dump::{DumpError, Stage, dump};
 pub use error::{CompileError, FunctionStats, Misuse, Stats};
 #[cfg(feature = "cli")]
-pub use flags::WIDTHS;
+pub use flags::{AUTO, WIDTHS};
 pub use flags::{CraneliftSetting, WIDTH, choose, cranelift_settings};
 pub use given::Given;
 pub use resident::Resident;

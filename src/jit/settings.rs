@@ -36,6 +36,8 @@ pub struct Settings {
     /// How many threads of a kernel go together, their values side by side in vectors: 4, 8 or 16; 1 for one after
     /// another.
     pub width: u32,
+    /// How many go together in the code that is made of a kernel later, when it pays ([`Code::make_wide`](super::Code::make_wide)); `None` if none is.
+    pub later: Option<u32>,
     /// Who allocates registers.
     pub allocator: Allocator,
     /// Further Cranelift settings, by name and value, as [`choose`](super::flags::choose) takes them.
@@ -49,6 +51,7 @@ impl Default for Settings {
             checked: true,
             verify: cfg!(debug_assertions),
             width: 1,
+            later: Some(8),
             allocator: Allocator::default(),
             cranelift: Vec::new(),
         }

@@ -334,7 +334,7 @@ impl<'a, 'f> Lower<'a, 'f> {
             let site = self.site(Cause::Stop, span, location);
             self.poll(site);
         }
-        let left = self.leave_if_wrapped(block);
+        let left = self.leave_if_unlike(block);
         let mut runs = self.runs_of[block.index()].iter().peekable();
         for (i, inst) in (0..).zip(&body.insts) {
             self.locate(inst.span);

@@ -72,6 +72,8 @@ pub struct Launch<'a> {
     pub constants: Window,
     /// What system calls reach.
     pub host: &'a Host,
+    /// Whether native code runs it in which threads go together, if there is some.
+    pub together: bool,
     /// What bounds it.
     pub limits: Limits<'a>,
 }

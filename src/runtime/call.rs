@@ -178,6 +178,7 @@ fn enter(
         globals: instance.globals(),
         constants: instance.constants(),
         host: &host,
+        together: false,
         limits: Limits {
             stop,
             steps: config.steps,

@@ -109,9 +109,14 @@ impl EngineConfig {
         self
     }
 
-    /// How many threads of a kernel native code takes together, their values side by side in vectors: 4, 8 or 16, or 1, as by default, for
-    /// one thread after another; other numbers are told when a module is compiled. Results are the same, bit for bit. Kernels
-    /// that call functions, or have local memory, are executed thread by thread whatever it says.
+    /// How many threads of a kernel native code takes together, their values side by side in vectors: 4, 8 or 16, or 1 for
+    /// one thread after another; other numbers are told when a module is compiled. Where threads of whole warps do something together, the
+    /// warp goes together, whichever of the three it is.
+    ///
+    /// By default threads go one after another at first. Code in which they go together takes ten times as long to make, and is made of a kernel
+    /// during or before a launch that is worth it, seen by how long it and those before it run.
+    ///
+    /// Results are the same, bit for bit. Kernels that call functions, or have local memory, are executed thread by thread whatever it says.
     ///
     /// Of several threads of a block that would fault, another one may be reported: those that go together do each instruction
     /// before any does the next.

@@ -1,6 +1,6 @@
 //! Running the CTAs of a launch on the worker threads.
 
-use super::backend::Runner;
+use super::runners::Runners;
 use super::cancel::Cancel;
 use super::device::Snapshot;
 use super::engine::EngineKind;
@@ -29,7 +29,7 @@ pub(super) const ROOM: u64 = 4 << 30;
 pub(super) struct Job {
     pub(super) instance: Instance,
     pub(super) kernel: FuncId,
-    kind: EngineKind,
+    pub(super) kind: EngineKind,
     grid: [u32; 3],
     block: [u32; 3],
     /// How the grid is divided.
@@ -144,20 +144,22 @@ impl Job {
 
     /// Runs all CTAs and waits for them. What traces runs on one thread.
     pub(super) fn run<T: Trace>(self, launch: &Launch, trace: &mut T) -> Result<Report, Error> {
-        let start = Instant::now();
         let program = self.instance.program().clone();
         let config = program.engine().config();
         let limit = launch.time_limit.unwrap_or(config.time_limit);
         if let Some(cancel) = &launch.cancel {
             cancel.watch(&self.stop);
         }
+        let threads = (self.block.iter())
+            .fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
+        // With a seed lanes go as it says.
+        if self.kind == EngineKind::Native && self.seed.is_none() {
+            program.widen(self.kernel, threads);
+        }
+        let start = Instant::now();
         let _watch = limit.map(|l| watchdog::watch(&self.stop, l)).transpose()?;
         let facts = program.facts(self.kernel);
         let pool = program.engine().pool();
-        let threads = self
-            .block
-            .iter()
-            .fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
         let small = !facts.unbounded && threads.saturating_mul(facts.instructions) < SMALL;
         let job_is_shuffled = self.seed.is_some();
         let workers = match usize::try_from(self.units()) {
@@ -182,6 +184,9 @@ impl Job {
             }
             with_stack(facts.calls, || job.work(trace));
             door.close();
+        }
+        if job.kind == EngineKind::Native {
+            program.spend(job.kernel, start.elapsed() * workers as u32);
         }
         let failure = lock(&job.failure).take().map(|(_, error)| error);
         if let Some(error) = failure {
@@ -228,7 +233,7 @@ impl Job {
     fn run_blocks(&self, trace: &mut impl Trace) -> Result<(), (u64, Error)> {
         let program = self.instance.program();
         let config = program.engine().config();
-        let launch = machine::Launch {
+        let launch = |together| machine::Launch {
             grid: self.grid,
             block: self.block,
             clusters: self.clusters,
@@ -238,6 +243,7 @@ impl Job {
             globals: self.instance.globals(),
             constants: self.instance.constants(),
             host: &self.host,
+            together,
             limits: Limits {
                 stop: &self.stop,
                 steps: config.steps,
@@ -245,15 +251,16 @@ impl Job {
                 local_bytes: config.local_bytes,
             },
         };
-        let runner = Runner::new(program, self.kind, self.kernel, &launch).map_err(|e| (0, e))?;
-        let shuffled = self.seed.is_some() && runner.can_shuffle();
+        let (single, together) = (launch(false), launch(true));
+        let runners = Runners::new(self, &single, &together).map_err(|e| (0, e))?;
+        let shuffled = self.seed.is_some() && runners.single.can_shuffle();
         let accompanied = self.clusters.ctas() > 1;
-        if runner.suspends() || shuffled || accompanied {
-            return self.run_residents(&runner, trace);
+        if runners.single.suspends() || shuffled || accompanied {
+            return self.run_residents(&runners, trace);
         }
         let shared = self.shared_bytes() as usize;
         with_scratch(shared, config.local_bytes as usize, |scratch| {
-            self.take_blocks(|block| runner.run_block(scratch, block, trace))
+            self.take_blocks(|block| runners.current().run_block(scratch, block, trace))
         })
         .map_err(|e| (0, e))?
     }

@@ -24,6 +24,7 @@ mod output;
 mod pool;
 mod program;
 mod residents;
+mod runners;
 mod scratch;
 mod ticker;
 mod value;

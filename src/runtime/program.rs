@@ -19,6 +19,12 @@ use std::time::{Duration, Instant};
 const COMPILING: u64 = 8_000;
 const COMPILING_INSTRUCTION: u64 = 300;
 
+/// Instructions of a thread that native code executes in a nanosecond, about.
+const INSTRUCTIONS: u64 = 2;
+
+/// How many times as long as making it takes has to be spent without code in which threads go together: it halves the time, about.
+pub(super) const GAIN: u32 = 2;
+
 /// Code of a [`Module`], ready to be given memory. Cloning it is cheap; the code is freed with the last handle of the
 /// program and of everything made of it.
 ///
@@ -58,6 +64,8 @@ struct Shared {
     interpreted: Vec<AtomicU64>,
     interpreter: Interpreter,
     native: OnceLock<(Result<Code, Error>, Duration)>,
+    /// Nanoseconds that native code has run for launches of each kernel, its threads one by one.
+    spent: Vec<AtomicU64>,
     /// Functions that native code has from elsewhere.
     given: Given,
 }
@@ -76,6 +84,12 @@ impl Program {
                     .map(|_| OnceLock::new())
                     .collect(),
                 interpreted: module
+                    .ir()
+                    .functions
+                    .iter()
+                    .map(|_| AtomicU64::new(0))
+                    .collect(),
+                spent: module
                     .ir()
                     .functions
                     .iter()
@@ -111,12 +125,12 @@ impl Program {
         &self.shared.engine
     }
 
-    /// How long it took to make native code; nothing if that has not been done.
+    /// How long it took to make native code, that of kernels whose threads [go together](super::EngineConfig::width) included; nothing if that
+    /// has not been done.
     pub fn compile_time(&self) -> Duration {
-        self.shared
-            .native
-            .get()
-            .map_or(Duration::ZERO, |(_, time)| *time)
+        let at_once = self.shared.native.get();
+        let later = self.made().map_or(Duration::ZERO, Code::later_time);
+        at_once.map_or(Duration::ZERO, |(_, time)| *time) + later
     }
 
     /// What making native code took and gave; `None` if that has not been done.
@@ -204,6 +218,28 @@ impl Program {
         } else {
             EngineKind::Interpreter
         }
+    }
+
+    /// Before a launch of so many threads: makes native code in which they go together, if with the launches before it this one is worth it.
+    pub(super) fn widen(&self, kernel: FuncId, threads: u64) {
+        let Some(code) = self.made() else { return };
+        let Some(takes) = code.widening_takes(kernel) else {
+            return;
+        };
+        // How often a loop goes round is not known.
+        let work = threads.saturating_mul(self.facts(kernel).instructions) / INSTRUCTIONS;
+        let spent = self.shared.spent[kernel.index()].load(Ordering::Relaxed);
+        if Duration::from_nanos(spent.saturating_add(work)) > takes * GAIN {
+            code.make_wide(kernel);
+        }
+    }
+
+    /// Notes how long native code ran for a launch of a kernel, all workers together.
+    pub(super) fn spend(&self, kernel: FuncId, time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let spent = &self.shared.spent[kernel.index()];
+        // So much that a sum of it is none that wraps around.
+        spent.fetch_add(time.min(1 << 40), Ordering::Relaxed);
     }
 
     pub(super) fn facts(&self, function: FuncId) -> &Facts {

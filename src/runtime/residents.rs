@@ -1,9 +1,9 @@
 //! CTAs that may be left before they are over: a worker has several clusters of them at a time, and runs these by turns. Where
 //! nobody speaks of clusters each has one CTA.
 
-use super::backend::Runner;
 use super::cluster::Cluster;
 use super::grid::{Job, ROOM, stopped};
+use super::runners::Runners;
 use crate::error::{Error, Usage};
 use crate::interp::Trace;
 use crate::machine::schedule::Progress;
@@ -24,20 +24,21 @@ impl Job {
     /// that wait for each other come undone quickly in both directions.
     pub(super) fn run_residents(
         &self,
-        runner: &Runner<'_>,
+        runners: &Runners<'_>,
         trace: &mut impl Trace,
     ) -> Result<(), (u64, Error)> {
         let (mut steps, mut blocks) = (0, 0);
         let mut pass = Pass {
             residents: Vec::new(),
             spare: None,
+            together: false,
             allowed: 1,
             left: true,
             taken: None,
             down: false,
         };
         let result = loop {
-            if let Err(error) = self.admit(runner, &mut pass) {
+            if let Err(error) = self.admit(runners, &mut pass) {
                 break Err(error);
             }
             if pass.residents.is_empty() {
@@ -77,7 +78,7 @@ impl Job {
     /// Begins clusters, as many as are allowed and there is memory for.
     fn admit<'r>(
         &'r self,
-        runner: &'r Runner<'_>,
+        runners: &'r Runners<'_>,
         pass: &mut Pass<'r>,
     ) -> Result<(), (u64, Error)> {
         while pass.left && pass.residents.len() < pass.allowed {
@@ -98,6 +99,11 @@ impl Job {
                 // Those that there are tell where they were.
                 pass.taken = Some(index);
                 break;
+            }
+            let runner = runners.current();
+            if std::mem::replace(&mut pass.together, runners.together()) != pass.together {
+                // It is of other code.
+                pass.spare = None;
             }
             let again = (pass.spare.take()).and_then(|spare| spare.restart(self, index));
             let begun = again.or_else(|| Cluster::begin(self, runner, index));
@@ -198,6 +204,8 @@ struct Pass<'r> {
     residents: Vec<(u64, Cluster<'r>)>,
     /// One that is over, for its memory.
     spare: Option<Cluster<'r>>,
+    /// Whether threads go together in it.
+    together: bool,
     /// How many it may have.
     allowed: usize,
     /// Whether there are some that have not begun.

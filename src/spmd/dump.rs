@@ -152,10 +152,10 @@ fn write_wide(text: &mut String, function: &Function, wide: &Wide) -> std::fmt::
     }
     let parts = |why: &Why| matches!(why, Why::Parts);
     let branches = wide.leaves.iter().filter(|l| parts(&l.why)).count();
-    let widened = wide.leaves.len() - branches;
+    let supposed = wide.leaves.len() - branches;
     writeln!(
         text,
-        "  threads part at {branches} branches, or where one of {widened} values wraps around"
+        "  threads part at {branches} branches, or where one of {supposed} things supposed of their values does not hold"
     )
 }
 

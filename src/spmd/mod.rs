@@ -285,8 +285,13 @@ pub struct ModulePlan {
 
 impl ModulePlan {
     /// Of a module. `checked`: whether accesses are checked, and so may fault. `shallow`: calls nested no deeper than
-    /// that are not counted. `width`: how many threads may go together.
-    pub fn new(module: &Module, checked: bool, shallow: u32, width: u32) -> Self {
+    /// that are not counted. `width`: how many threads of a kernel may go together.
+    pub fn new(
+        module: &Module,
+        checked: bool,
+        shallow: u32,
+        width: impl Fn(FuncId) -> u32,
+    ) -> Self {
         let mut functions = Vec::new();
         let mut refused = Vec::new();
         let mut left = HANDED_ON;
@@ -299,7 +304,7 @@ impl ModulePlan {
             let own = suspends.then_some((&waits, &stopping, id));
             let plan = match facts::refuse(function, suspends) {
                 Some(absent) => Err(absent),
-                None => FunctionPlan::new(module, function, own, &known, width).and_then(|plan| {
+                None => FunctionPlan::new(module, function, own, &known, width(id)).and_then(|plan| {
                     let count = plan.handed_on(function);
                     left = left.checked_sub(count).ok_or(Absent::TooLarge {
                         what: "values that blocks hand on",

@@ -54,21 +54,69 @@ impl Shape {
     }
 }
 
-/// A value of 32 bits or fewer that is widened: that it is affine holds if it does not wrap around within the run.
+/// What has to hold for the threads of a run for the result of an instruction to differ between them as is thought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Widens {
-    /// The value.
-    pub operand: Operand,
-    /// Its type.
-    pub ty: IntTy,
-    /// Its stride.
-    pub stride: i64,
+pub enum Supposed {
+    /// An affine value does not wrap around.
+    Fits {
+        /// The value.
+        operand: Operand,
+        /// Its class.
+        class: RegClass,
+        /// Its low bits, that matter; fewer than 64.
+        bits: u32,
+        /// Whether they are a signed number.
+        signed: bool,
+        /// Its stride.
+        stride: i64,
+    },
+    /// A uniform value has no bit that an affine one has in one of the threads.
+    Apart {
+        /// The uniform one.
+        uniform: Operand,
+        /// The affine one.
+        affine: Operand,
+        /// The class of both.
+        class: RegClass,
+        /// The stride.
+        stride: i64,
+    },
+    /// Some bits of a value that varies are the same for all.
+    Alike {
+        /// The value.
+        operand: Operand,
+        /// Its class.
+        class: RegClass,
+        /// The bits.
+        mask: u64,
+    },
+}
+
+impl Supposed {
+    /// The values that it speaks of.
+    pub fn operands(self) -> [Operand; 2] {
+        match self {
+            Supposed::Fits { operand, .. } | Supposed::Alike { operand, .. } => [operand; 2],
+            Supposed::Apart {
+                uniform, affine, ..
+            } => [uniform, affine],
+        }
+    }
+}
+
+/// What an instruction gives, and what that rests on.
+#[derive(Debug, Clone, Copy)]
+struct Thought {
+    shape: Shape,
+    supposed: Option<Supposed>,
 }
 
 /// The shape of each name of a function.
 #[derive(Debug)]
 pub struct Uniformity {
     shapes: Vec<Shape>,
+    alike: Vec<Option<u32>>,
+    width: u32,
 }
 
 /// What is known of a kernel.
@@ -84,6 +132,8 @@ pub struct Of<'a> {
     pub provenance: &'a Provenance,
     /// Whether runs are parts of a warp.
     pub in_warps: bool,
+    /// Threads of a run.
+    pub width: u32,
 }
 
 impl Uniformity {
@@ -106,13 +156,16 @@ impl Uniformity {
             })
             .collect();
         let mut readers: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
+        let mut definitions = vec![0u32; names.len()];
         for (i, (inst, _)) in insts.iter().enumerate() {
             names.uses(inst, |n| readers[n.index()].push(i as u32));
+            names.defs(inst, |n| definitions[n.index()] += 1);
         }
         // `None` as long as no definition has been seen.
         let mut shapes: Vec<Option<Shape>> = (0..names.len() as u32)
             .map(|n| unset(Name(n)).then_some(Shape::Uniform))
             .collect();
+        let mut alike: Vec<Option<u32>> = vec![None; names.len()];
         let mut queued = vec![true; insts.len()];
         let mut queue: Vec<u32> = (0..insts.len() as u32).rev().collect();
         while let Some(i) = queue.pop() {
@@ -120,15 +173,20 @@ impl Uniformity {
             let (inst, of_all) = insts[i as usize];
             let new = match &inst.kind {
                 Kind::Meet(meet) if of_all && gives_the_same(meet.op) => Some(Shape::Uniform),
-                _ => of.shape(inst, &shapes),
+                _ => of.shape(inst, &shapes, &alike),
             };
             let Some(new) = new else { continue };
+            let above = of.alike_above(inst, &shapes);
             let mut changed = Vec::new();
             names.defs(inst, |name| {
                 let old = shapes[name.index()];
                 let joined = old.map_or(new, |old| old.join(new));
-                if old != Some(joined) {
+                let above = above.filter(|_| {
+                    definitions[name.index()] == 1 && joined == Shape::Varying
+                });
+                if old != Some(joined) || alike[name.index()] != above {
                     shapes[name.index()] = Some(joined);
+                    alike[name.index()] = above;
                     changed.push(name);
                 }
             });
@@ -139,6 +197,8 @@ impl Uniformity {
             }
         }
         Uniformity {
+            alike,
+            width: of.width,
             // What is never defined is 0.
             shapes: shapes
                 .into_iter()
@@ -167,16 +227,23 @@ impl Uniformity {
         uniform
     }
 
-    /// The value that an instruction widens, if its result is affine because of that.
-    pub fn widens(&self, inst: &Inst) -> Option<Widens> {
+    /// What the result of an instruction differs between threads as it does because of.
+    pub fn supposes(&self, inst: &Inst) -> Option<Supposed> {
         let Kind::Pure(pure) = &inst.kind else {
             return None;
         };
         let dst = (*pure.dsts.first()?)?;
-        let Shape::Affine(_) = self.of(dst.into()) else {
+        if self.of(dst.into()) == Shape::Varying {
             return None;
+        }
+        let width = self.width;
+        let shape = |operand| Some(self.operand(operand));
+        let alike = |operand: Operand| match operand {
+            Operand::Reg(reg) => self.alike[Name::from(reg).index()],
+            Operand::Imm(_) => None,
         };
-        widened(pure, |operand| Some(self.operand(operand)))
+        (widened(pure, shape))
+            .or_else(|| masked(pure, width, shape, alike).and_then(|t| t.supposed))
     }
 }
 
@@ -213,14 +280,16 @@ fn widening(op: convert::Op) -> bool {
     }
 }
 
-/// The affine operand that an instruction widens.
-fn widened(pure: &Pure, shape: impl Fn(Operand) -> Option<Shape>) -> Option<Widens> {
+/// That the affine operand which an instruction widens fits.
+fn widened(pure: &Pure, shape: impl Fn(Operand) -> Option<Shape>) -> Option<Supposed> {
     let affine = |operand: Operand, ty: IntTy| {
         let stride = shape(operand)?.as_stride()?;
         match Shape::stride(stride, ty.class()) {
-            Shape::Affine(stride) => Some(Widens {
+            Shape::Affine(stride) => Some(Supposed::Fits {
                 operand,
-                ty,
+                class: ty.class(),
+                bits: ty.bits(),
+                signed: ty.signed(),
                 stride,
             }),
             Shape::Uniform | Shape::Varying => None,
@@ -251,9 +320,170 @@ fn widened(pure: &Pure, shape: impl Fn(Operand) -> Option<Shape>) -> Option<Wide
     }
 }
 
+/// A constant operand, of which so many bits count.
+fn constant(operand: Operand, class: RegClass) -> Option<u64> {
+    match operand {
+        Operand::Imm(value) => Some(value & class.mask()),
+        Operand::Reg(_) => None,
+    }
+}
+
+/// How far the values of the threads of a run lie apart, as bits: those below are the only ones that differ, unless a carry comes out of them.
+fn spread(stride: i64, width: u32) -> u32 {
+    let farthest = stride.unsigned_abs().saturating_mul(u64::from(width) - 1);
+    64 - farthest.leading_zeros()
+}
+
+/// What is thought of instructions that keep some bits of an affine value, as code does that knows its threads to come in powers of two.
+/// `alike` tells of a value that varies from which bit on it is likely to be the same for all.
+fn masked(
+    pure: &Pure,
+    width: u32,
+    shape: impl Fn(Operand) -> Option<Shape>,
+    alike: impl Fn(Operand) -> Option<u32>,
+) -> Option<Thought> {
+    let affine = |operand: Operand, class: RegClass| match Shape::stride(
+        shape(operand)?.as_stride()?,
+        class,
+    ) {
+        Shape::Affine(stride) => Some(stride),
+        Shape::Uniform | Shape::Varying => None,
+    };
+    let fits = |operand, class, bits, signed, stride| Supposed::Fits {
+        operand,
+        class,
+        bits,
+        signed,
+        stride,
+    };
+    // Above a bit all are the same, unless a carry comes out of those below.
+    let uniform_above = |operand, class: RegClass, bit: u32, stride| {
+        (spread(stride, width) <= bit && bit < class.bits()).then_some(Thought {
+            shape: Shape::Uniform,
+            supposed: Some(fits(operand, class, bit, false, stride)),
+        })
+    };
+    let PureOp::Bits(op) = pure.op else {
+        return None;
+    };
+    match op {
+        bits::Op::And { class } if class != RegClass::Pred => {
+            let [a, b] = [pure.srcs[0], pure.srcs[1]];
+            let (operand, mask) = match (constant(a, class), constant(b, class)) {
+                (None, Some(mask)) => (a, mask),
+                (Some(mask), None) => (b, mask),
+                (None, None) | (Some(_), Some(_)) => return None,
+            };
+            if mask == 0 {
+                return None;
+            }
+            let low = mask.trailing_zeros();
+            if shape(operand)? == Shape::Varying {
+                return (alike(operand)? <= low).then_some(Thought {
+                    shape: Shape::Uniform,
+                    supposed: Some(Supposed::Alike {
+                        operand,
+                        class,
+                        mask,
+                    }),
+                });
+            }
+            let stride = affine(operand, class)?;
+            if let Some(uniform) = uniform_above(operand, class, low, stride) {
+                return Some(uniform);
+            }
+            let end = 64 - mask.leading_zeros();
+            let whole = (mask >> low).trailing_ones() == end - low;
+            let steps = stride.trailing_zeros() >= low;
+            let supposed = match end == class.bits() {
+                true => None,
+                false if spread(stride, width) <= end => {
+                    Some(fits(operand, class, end, false, stride))
+                }
+                false => return None,
+            };
+            (whole && steps).then_some(Thought {
+                shape: Shape::stride(stride, class),
+                supposed,
+            })
+        }
+        bits::Op::Or { class } | bits::Op::Xor { class } if class != RegClass::Pred => {
+            let [a, b] = [pure.srcs[0], pure.srcs[1]];
+            let (affine_one, uniform) = match (shape(a)?, shape(b)?) {
+                (Shape::Affine(_), Shape::Uniform) => (a, b),
+                (Shape::Uniform, Shape::Affine(_)) => (b, a),
+                _ => return None,
+            };
+            let stride = affine(affine_one, class)?;
+            (spread(stride, width) < class.bits()).then_some(Thought {
+                shape: Shape::Affine(stride),
+                supposed: Some(Supposed::Apart {
+                    uniform,
+                    affine: affine_one,
+                    class,
+                    stride,
+                }),
+            })
+        }
+        bits::Op::Shr { ty } => {
+            let class = ty.class();
+            let steps = constant(pure.srcs[1], RegClass::B32)?;
+            let steps = u32::try_from(steps).ok().filter(|&k| k < class.bits())?;
+            uniform_above(pure.srcs[0], class, steps, affine(pure.srcs[0], class)?)
+        }
+        bits::Op::Bfe { ty, reading: _ } if ty.bits() == 32 => {
+            let class = ty.class();
+            let from = constant(pure.srcs[1], RegClass::B32)? as u32 & 0xff;
+            constant(pure.srcs[2], RegClass::B32)?;
+            uniform_above(pure.srcs[0], class, from, affine(pure.srcs[0], class)?)
+        }
+        bits::Op::And { .. }
+        | bits::Op::Or { .. }
+        | bits::Op::Xor { .. }
+        | bits::Op::Bfe { .. }
+        | bits::Op::Not { .. }
+        | bits::Op::Cnot { .. }
+        | bits::Op::Lop3 { .. }
+        | bits::Op::Lop3Pred { .. }
+        | bits::Op::Shf { .. }
+        | bits::Op::Shl { .. }
+        | bits::Op::Prmt { .. }
+        | bits::Op::Popc { .. }
+        | bits::Op::Clz { .. }
+        | bits::Op::Brev { .. }
+        | bits::Op::Bfind { .. }
+        | bits::Op::Fns { .. }
+        | bits::Op::Bfi { .. }
+        | bits::Op::Bmsk { .. }
+        | bits::Op::Szext { .. } => None,
+    }
+}
+
 impl Of<'_> {
+    /// From which bit on what an instruction gives is likely to be the same for all threads of a run: it shifts an affine value to the right.
+    fn alike_above(self, inst: &Inst, shapes: &[Option<Shape>]) -> Option<u32> {
+        let Kind::Pure(pure) = &inst.kind else {
+            return None;
+        };
+        let (PureOp::Bits(bits::Op::Shr { ty }), Operand::Reg(reg), None) =
+            (pure.op, pure.srcs[0], inst.guard)
+        else {
+            return None;
+        };
+        let steps = u32::try_from(constant(pure.srcs[1], RegClass::B32)?).ok()?;
+        let Shape::Affine(stride) = shapes[Name::from(reg).index()]? else {
+            return None;
+        };
+        (steps < ty.bits()).then(|| spread(stride, self.width).saturating_sub(steps))
+    }
+
     /// The shape of what an instruction writes; `None` while what it reads is not known.
-    fn shape(self, inst: &Inst, shapes: &[Option<Shape>]) -> Option<Shape> {
+    fn shape(
+        self,
+        inst: &Inst,
+        shapes: &[Option<Shape>],
+        alike: &[Option<u32>],
+    ) -> Option<Shape> {
         let mut known = true;
         let mut uniform = true;
         self.names.uses(inst, |n| match shapes[n.index()] {
@@ -275,7 +505,17 @@ impl Of<'_> {
             Operand::Imm(_) => Some(Shape::Uniform),
         };
         match &inst.kind {
-            Kind::Pure(pure) => self.pure(pure, of),
+            Kind::Pure(pure) => {
+                let alike = |operand: Operand| match operand {
+                    Operand::Reg(reg) => alike[Name::from(reg).index()],
+                    Operand::Imm(_) => None,
+                };
+                let shape = self.pure(pure, of)?;
+                match masked(pure, self.width, of, alike) {
+                    Some(thought) if shape == Shape::Varying => Some(thought.shape),
+                    Some(_) | None => Some(shape),
+                }
+            }
             Kind::Special { special, .. } => Some(match special {
                 Special::Tid(0) => Shape::Affine(1),
                 // Those of a run differ in x alone.

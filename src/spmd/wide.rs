@@ -1,8 +1,8 @@
 //! Runs of threads that go together: where they may part, and code for single threads takes over.
 //!
 //! A kernel is lowered twice: for runs, whose values of a register lie side by side in vectors unless they are uniform or affine
-//! ([`uniformity`](super::uniformity)), and for single threads. Where a branch takes some threads of a run this way and some that way, or a
-//! value that was thought affine wraps around, each thread of the run goes on by itself, to its end.
+//! ([`uniformity`](super::uniformity)), and for single threads. Where a branch takes some threads of a run this way and some that way, or what
+//! was supposed of their values does not hold, each thread of the run goes on by itself, to its end.
 //!
 //! Guarantees: in the function that it gives, a place where a run may be left begins a block, and a branch that may part threads has a
 //! block of its own.
@@ -15,7 +15,7 @@ use super::regions::{Point, Regions, Stop};
 use super::runs::{self, Run};
 use super::ssa::Ssa;
 use super::steady::Steady;
-use super::uniformity::{Of, Shape, Uniformity, Widens};
+use super::uniformity::{Of, Shape, Supposed, Uniformity};
 use crate::diag::Span;
 use crate::ir::control::Terminator;
 use crate::ir::{BasicBlock, Block, Function, Kind, Module, Operand};
@@ -29,8 +29,8 @@ const MOST_INSTRUCTIONS: u64 = 20_000;
 pub enum Why {
     /// Threads may part where the block ends, which is all that it does.
     Parts,
-    /// The value may wrap around within the run.
-    Wraps(Widens),
+    /// What is supposed may not hold for the threads of the run.
+    Unlike(Supposed),
 }
 
 /// A place where a run may be left.
@@ -105,6 +105,7 @@ impl Wide {
             names,
             provenance,
             in_warps: regions.is_some(),
+            width,
         };
         let of_all = |block: Block| {
             let point = regions.and_then(|(r, _)| r.meets(block));
@@ -204,18 +205,20 @@ fn cut(whole: &Function, names: &Names, uniformity: &Uniformity) -> Cut {
     };
     for (b, block) in blocks().zip(&whole.blocks) {
         cut.function.blocks[b.index()].insts.clear();
-        let mut found: Vec<Widens> = Vec::new();
+        let mut found: Vec<Supposed> = Vec::new();
         for inst in &block.insts {
-            if let Some(widens) = uniformity.widens(inst)
-                && !found.contains(&widens)
+            if let Some(supposed) = uniformity.supposes(inst)
+                && !found.contains(&supposed)
             {
-                cut.leave(b, (inst.span, inst.location), Why::Wraps(widens));
-                found.push(widens);
+                cut.leave(b, (inst.span, inst.location), Why::Unlike(supposed));
+                found.push(supposed);
             }
             names.defs(inst, |n| {
-                found.retain(|w| match w.operand {
-                    Operand::Reg(reg) => Name::from(reg) != n,
-                    Operand::Imm(_) => true,
+                found.retain(|supposed| {
+                    supposed.operands().iter().all(|operand| match operand {
+                        Operand::Reg(reg) => Name::from(*reg) != n,
+                        Operand::Imm(_) => true,
+                    })
                 });
             });
             cut.current(b).insts.push(inst.clone());

@@ -204,6 +204,7 @@ fn with_launch<T>(bounds: Bounds, stop: &Stop, f: impl FnOnce(&Launch<'_>, &Scra
         globals: 0,
         constants: Window::EMPTY,
         host: &Host::default(),
+        together: false,
         limits: Limits {
             stop,
             steps: bounds.steps,

@@ -216,6 +216,7 @@ impl Trial {
             globals: memory.globals.as_ptr() as u64,
             constants: memory.constants.window(),
             host: &Host::default(),
+            together: false,
             limits: Limits {
                 stop: &stop,
                 steps: 50_000_000,
@@ -280,6 +281,7 @@ fn with_launch<T>(call_depth: u32, f: impl FnOnce(&Launch<'_>, &Scratch, &Stop) 
         globals: 0,
         constants: Window::EMPTY,
         host: &Host::default(),
+        together: false,
         limits: Limits {
             stop: &stop,
             steps: 50_000_000,

@@ -320,10 +320,10 @@ impl<'a> Lower<'a, '_> {
 
     /// Computes a steady name anew by an instruction of a block.
     pub(in super::super) fn rebuild_together(&mut self, block: Block, inst: &'a Inst) {
-        let widens = (self.together.as_ref()).and_then(|t| t.plan.uniformity.widens(inst));
-        if let Some(widens) = widens {
-            let fits = self.fits(widens);
-            self.or_alone(fits);
+        let supposed = (self.together.as_ref()).and_then(|t| t.plan.uniformity.supposes(inst));
+        if let Some(supposed) = supposed {
+            let holds = self.holds(supposed);
+            self.or_alone(holds);
         }
         self.instruction_of_all(block, inst);
     }

@@ -16,7 +16,7 @@ use super::site::Cause;
 use crate::ir::control::Terminator;
 use crate::ir::memory::Order;
 use crate::ir::{BasicBlock, Block, Inst, Kind, Operand, RegClass};
-use crate::spmd::uniformity::{Widens, loads_the_same};
+use crate::spmd::uniformity::{Supposed, loads_the_same};
 use crate::spmd::wide::{Leave, Why};
 use crate::spmd::{Flow, Name, Run, Shape, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -466,7 +466,17 @@ impl<'a> Lower<'a, '_> {
 
     /// An instruction whose result for the first thread tells that for all.
     fn once(&mut self, inst: &Inst, defs: &[Name]) {
+        let mut uses = SmallVec::<[Name; 8]>::new();
+        self.plan.names.uses(inst, |n| uses.push(n));
+        uses.retain(|n| self.varies(*n) && !defs.contains(n));
+        for &name in &uses {
+            let value = self.lane_value(name, 0);
+            self.current[name.index()] = Some(value);
+        }
         self.instruction(inst);
+        for name in uses {
+            self.current[name.index()] = None;
+        }
         for &name in defs {
             if self.varies(name) {
                 let value = self.value(name);
@@ -551,14 +561,14 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Leaves the run where a value wraps around that is thought not to. Gives the place if the run may be left at the block's end.
-    pub(super) fn leave_if_wrapped(&mut self, block: Block) -> Option<(u32, Leave)> {
+    /// Leaves the run where what is supposed of its threads does not hold. Gives the place if the run may be left at the block's end.
+    pub(super) fn leave_if_unlike(&mut self, block: Block) -> Option<(u32, Leave)> {
         let together = self.together.as_ref()?;
         let (number, leave) = together.plan.leave(block)?;
-        let Why::Wraps(widens) = leave.why else {
+        let Why::Unlike(supposed) = leave.why else {
             return Some((number, leave));
         };
-        let fits = self.fits(widens);
+        let fits = self.holds(supposed);
         let (next, cold) = (self.b.create_block(), self.cold_block());
         self.b.ins().brif(fits, next, &[], cold, &[]);
         self.b.switch_to_block(cold);
@@ -567,22 +577,81 @@ impl<'a> Lower<'a, '_> {
         None
     }
 
-    /// Whether a value does not wrap around within the run.
-    pub(super) fn fits(&mut self, widens: Widens) -> Value {
-        let (ty, bits) = (widens.ty, widens.ty.bits());
-        let value = self.operand(widens.operand, ty.class());
-        let value = self.emit().resize(value, I64, ty.signed());
-        let most = widens
-            .stride
-            .wrapping_mul(i64::from(self.width()) - 1);
-        let last = self.emit().add_k(value, most as u64);
-        if ty.signed() {
-            // From the least number on.
-            let from_least = self.emit().add_k(last, 1 << (bits - 1));
-            self.emit()
-                .cmp_k(IntCC::UnsignedLessThan, from_least, 1 << bits)
-        } else {
-            self.emit().cmp_k(IntCC::UnsignedLessThan, last, 1 << bits)
+    /// Whether what is supposed of the threads of the run holds.
+    pub(super) fn holds(&mut self, supposed: Supposed) -> Value {
+        let steps = i64::from(self.width()) - 1;
+        let far = |stride: i64| stride.wrapping_mul(steps) as u64;
+        match supposed {
+            Supposed::Fits {
+                operand,
+                class,
+                bits,
+                signed,
+                stride,
+            } => {
+                let mut value = self.operand(operand, class);
+                if bits < class.bits() {
+                    value = self.emit().and_k(value, (1 << bits) - 1);
+                }
+                let value = self.emit().resize(value, I64, signed);
+                let last = self.emit().add_k(value, far(stride));
+                if signed {
+                    // From the least number on.
+                    let from_least = self.emit().add_k(last, 1 << (bits - 1));
+                    self.emit()
+                        .cmp_k(IntCC::UnsignedLessThan, from_least, 1 << bits)
+                } else {
+                    self.emit().cmp_k(IntCC::UnsignedLessThan, last, 1 << bits)
+                }
+            }
+            Supposed::Apart {
+                uniform,
+                affine,
+                class,
+                stride,
+            } => {
+                let ty = clif_type(class);
+                let other = self.operand(uniform, class);
+                let first = self.operand(affine, class);
+                let last = self.emit().add_k(first, far(stride) & class.mask());
+                let (low, high) = match stride > 0 {
+                    true => (first, last),
+                    false => (last, first),
+                };
+                // Below the highest bit in which they differ threads may have any.
+                let differ = self.b.ins().bxor(first, last);
+                let leading = self.b.ins().clz(differ);
+                let ones = self.k(ty, class.mask());
+                let below = self.b.ins().ushr(ones, leading);
+                let none = self.b.ins().bor(first, below);
+                let common = self.b.ins().band(other, none);
+                let apart = self.emit().cmp_k(IntCC::Equal, common, 0);
+                let whole = (self.b.ins()).icmp(IntCC::UnsignedLessThanOrEqual, low, high);
+                self.b.ins().band(apart, whole)
+            }
+            Supposed::Alike {
+                operand,
+                class,
+                mask,
+            } => {
+                let vectors = self.operand_vectors(operand, class);
+                let ty = vector_type(class);
+                let first = self.b.ins().extractlane(vectors[0], 0);
+                let first = self.emit().all_lanes(ty, first);
+                let mut differ: Option<Value> = None;
+                for vector in vectors {
+                    let own = self.b.ins().bxor(vector, first);
+                    differ = Some(match differ {
+                        None => own,
+                        Some(others) => self.b.ins().bor(others, own),
+                    });
+                }
+                let lanes = lanes_of(class) as usize;
+                let mask = self.emit().lanes_k(ty, &vec![mask as i64; lanes]);
+                let differ = differ.map_or(first, |d| self.b.ins().band(d, mask));
+                let any = self.b.ins().vany_true(differ);
+                self.emit().cmp_k(IntCC::Equal, any, 0)
+            }
         }
     }
 

@@ -14,7 +14,7 @@ fn shapes(body: &str, registers: &[&str]) -> Vec<Shape> {
     );
     let module = crate::check::parse_and_check(Source::new("test.ptx", text));
     let module: Module = module.unwrap_or_else(|e| panic!("{e}"));
-    let plan = ModulePlan::new(&module, true, SHALLOW, true);
+    let plan = ModulePlan::new(&module, true, SHALLOW, |_| 8);
     let own = plan.functions[0].as_ref().expect("it can be compiled");
     let wide = own.wide.as_ref().expect("its threads may go together");
     let function = &module.functions[0];
@@ -31,10 +31,30 @@ use Shape::{Affine, Uniform, Varying};
 #[test]
 fn threads_differ_by_their_index() {
     let body = "mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mad.lo.u32 %r2, %r0, %r1, %t; mov.u32 %r3, %tid.y; sub.u32 %r4, %n, %t;
-        and.b32 %r5, %t, 7;";
+        and.b32 %r5, %t, 3;";
     assert_eq!(
         shapes(body, &["%t", "%r1", "%r2", "%r3", "%r4", "%r5"]),
         [Affine(1), Uniform, Affine(1), Uniform, Affine(-1), Varying]
+    );
+}
+
+#[test]
+fn bits_of_an_index_are_thought_to_be_of_a_run() {
+    // Eight threads go together.
+    let body = "and.b32 %r0, %t, 7; and.b32 %r1, %t, 120; shr.u32 %r2, %t, 3; shr.u32 %r3, %t, 2; and.b32 %r4, %r3, 6; and.b32 %r5, %r3, 1;";
+    assert_eq!(
+        shapes(body, &["%r0", "%r1", "%r2", "%r3", "%r4", "%r5"]),
+        [Affine(1), Uniform, Uniform, Varying, Uniform, Varying]
+    );
+    let body = "shl.b32 %r0, %t, 2; and.b32 %r1, %r0, 508; or.b32 %r2, %r1, 3; shl.b32 %r3, %n, 9; or.b32 %r4, %r3, %r1; and.b32 %r5, %r0, 24;";
+    assert_eq!(
+        shapes(body, &["%r0", "%r1", "%r2", "%r3", "%r4", "%r5"]),
+        [Affine(4), Affine(4), Affine(4), Uniform, Affine(4), Varying]
+    );
+    let body = "and.b32 %r0, %t, -8; and.b32 %r1, %t, 85; shl.b32 %r2, %t, 29; or.b32 %r3, %r2, %n; bfe.u32 %r4, %t, 3, 4; bfe.u32 %r5, %t, 2, 4;";
+    assert_eq!(
+        shapes(body, &["%r0", "%r1", "%r2", "%r3", "%r4", "%r5"]),
+        [Uniform, Varying, Affine(1 << 29), Varying, Uniform, Varying]
     );
 }
 

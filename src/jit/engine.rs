@@ -92,10 +92,12 @@ pub(super) struct Stops {
     pub(super) frame_bytes: u32,
     /// For each point what the schedule knows it by.
     pub(super) sites: Box<[u32]>,
+    /// Whether there are barriers at which code turns from warp to warp.
+    pub(super) rounds: bool,
 }
 
 impl Stops {
-    fn new(plan: &FunctionPlan) -> Option<Self> {
+    fn new(plan: &FunctionPlan, barriers: u64) -> Option<Self> {
         let points = plan.regions.as_ref()?.points.iter();
         Some(Stops {
             frame_bytes: plan.frame_bytes,
@@ -105,6 +107,7 @@ impl Stops {
                     Stop::Yields(_) => YIELDED,
                 })
                 .collect(),
+            rounds: barriers != 0,
         })
     }
 }
@@ -381,12 +384,15 @@ pub(super) fn compile(
     stats.link = started.elapsed();
     stats.code_bytes = pieces.iter().map(|p| p.bytes.len()).sum();
 
-    let mut entries: Vec<Entries> = (roots.into_iter().zip(&plan.functions))
-        .map(|(roots, plan)| Entries {
+    let module_plan = &plan;
+    let mut entries: Vec<Entries> = (0..)
+        .zip(roots.into_iter().zip(&plan.functions))
+        .map(|(i, (roots, plan))| Entries {
             roots,
             calls: plan.as_ref().is_some_and(|plan| plan.calls),
             stack: plan.as_ref().is_some_and(|plan| plan.stack),
-            stops: plan.as_ref().and_then(Stops::new),
+            stops: (plan.as_ref())
+                .and_then(|own| Stops::new(own, module_plan.barriers(FuncId(i)))),
             ..Entries::default()
         })
         .collect();

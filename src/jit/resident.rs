@@ -7,7 +7,7 @@ use crate::ir::FuncId;
 use crate::ir::sync::Op;
 use crate::lower::context::{self, Context, Extent};
 use crate::machine::schedule::{
-    EXITED, Known, LANES, Progress, Record, Schedule, Shuffle, Standing, Threads,
+    EXITED, Known, LANES, Progress, Record, Records, Rounds, Schedule, Shuffle, Standing, Threads,
 };
 use crate::machine::{Buffer, Fault, FaultKind, Room, Seat};
 
@@ -297,6 +297,42 @@ impl Threads for Lanes<'_, '_> {
             return Err(self.host.fault(self.context));
         }
         Ok(self.stopped(warp, lanes, record))
+    }
+
+    fn rounds(&mut self, records: &mut Records<'_>, most: u32) -> Option<Rounds> {
+        let rounds = self.entry.stops().is_some_and(|stops| stops.rounds);
+        if !rounds || self.entry.launch.limits.stop.is_raised() {
+            return None;
+        }
+        let (first, stride, count) = records.raw();
+        let context = &mut *self.context;
+        context.lanes = u32::MAX;
+        context.record = first;
+        context.frame = self.frames.as_mut_ptr();
+        context.tids = self.tids.as_flattened().as_flattened().as_ptr();
+        context.locals = self.locals;
+        (context.round_warps, context.round_warp) = (count, 0);
+        context.rounds = most;
+        context.record_stride = stride as u64;
+        context.frame_stride = 8 * self.words as u64;
+        // SAFETY: as in `run`; there are as many records, frames, tables and local memories as warps, at these distances, and all warps
+        // have 32 lanes.
+        let status = unsafe {
+            let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(self.code);
+            kernel(context)
+        };
+        context.round_warps = 0;
+        let opened = most - context.rounds;
+        let ran = context.round_warp;
+        let fault = (status == context::FAULT).then(|| {
+            find_lane(self.context);
+            self.host.fault(self.context)
+        });
+        Some(Rounds { opened, ran, fault })
+    }
+
+    fn stands(&mut self, warp: u32, record: &mut Record) -> Option<u32> {
+        self.stopped(warp as usize, u32::MAX, record)
     }
 
     fn op(&self, site: u32) -> Op {

@@ -146,6 +146,18 @@ pub struct Context {
     pub locals: *mut u8,
     /// Bytes from the local memory of a lane to that of the next.
     pub local_stride: u64,
+    /// How many warps of 32 lanes run by turns, from barrier to barrier; 0 for one warp alone, whose lanes `lanes` are.
+    pub round_warps: u32,
+    /// The warp whose turn it is; in the end how many had theirs since a barrier last opened.
+    pub round_warp: u32,
+    /// The point at which the warps before it stand, from 1 on.
+    pub round_point: u32,
+    /// How often a barrier may still open.
+    pub rounds: u32,
+    /// Bytes from the record of a warp to that of the next.
+    pub record_stride: u64,
+    /// Bytes from the frame of a warp to that of the next.
+    pub frame_stride: u64,
     /// Where the check of a run fails: what the registers hold that accesses between its members are based on.
     pub between: [u64; MOST_BETWEEN],
     /// What went wrong.
@@ -225,6 +237,12 @@ fields! {
     TIDS: 8 = tids;
     LOCALS: 8 = locals;
     LOCAL_STRIDE: 8 = local_stride;
+    ROUND_WARPS: 4 = round_warps;
+    ROUND_WARP: 4 = round_warp;
+    ROUND_POINT: 4 = round_point;
+    ROUNDS: 4 = rounds;
+    RECORD_STRIDE: 8 = record_stride;
+    FRAME_STRIDE: 8 = frame_stride;
     BETWEEN: 8 = between;
     FAULT_SITE: 4 = fault.site;
     FAULT_VALUE: 8 = fault.value;

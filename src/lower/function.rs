@@ -662,14 +662,19 @@ impl<'a, 'f> Lower<'a, 'f> {
 
     /// Looks whether somebody wants the launch to end.
     pub(super) fn poll(&mut self, site: u32) {
-        let stop = self.uniform(Field::STOP);
-        // Not an ordinary load: that might be found redundant and the loop never end.
-        let raised = self.b.ins().atomic_load(I32, MemFlagsData::trusted(), stop);
+        let raised = self.stop_raised();
         let (next, cold) = (self.b.create_block(), self.cold_block());
         self.b.ins().brif(raised, cold, &[], next, &[]);
         self.b.switch_to_block(cold);
         self.fail(site, None);
         self.b.switch_to_block(next);
+    }
+
+    /// The flag that asks to end; 0 if it does not.
+    pub(super) fn stop_raised(&mut self) -> Value {
+        let stop = self.uniform(Field::STOP);
+        // Not an ordinary load: that might be found redundant and the loop never end.
+        self.b.ins().atomic_load(I32, MemFlagsData::trusted(), stop)
     }
 
     pub(super) fn block_args(&mut self, to: Block) -> SmallVec<[BlockArg; 8]> {

@@ -13,7 +13,7 @@ use crate::machine::schedule::{EXITED, LANES, Record, TURN};
 use crate::spmd::regions::{Regions, Stop};
 use crate::spmd::{Name, Names, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::{I8, I32, I32X4, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder, JumpTableData, Value};
 use cranelift_frontend::Variable;
 use rustc_hash::FxHashSet;
@@ -64,6 +64,9 @@ pub(super) struct Taken {
 impl<'a> Lower<'a, '_> {
     /// A kernel whose threads stop; of those planned for it, runs of lanes that stand at one point go together.
     pub(super) fn lanes(&mut self, regions: &'a Regions, wide: Option<&'a Wide>) {
+        let warp = self.b.create_block();
+        self.b.ins().jump(warp, &[]);
+        self.b.switch_to_block(warp);
         let [record, frame, locals, tids, stride] = [
             Field::RECORD,
             Field::FRAME,
@@ -150,8 +153,103 @@ impl<'a> Lower<'a, '_> {
         let rest = self.b.ins().ishl(rest, number);
         self.first_lane(lane, rest);
         self.b.switch_to_block(done);
+        self.next_warp(lane, warp);
         let status = self.k(I32, DONE.into());
         self.b.ins().return_(&[status]);
+    }
+
+    /// Turns to the next warp, where warps run by turns: as long as all lanes of each stop at the same barrier as the warp before. When all
+    /// stand there it opens, and the first is next.
+    fn next_warp(&mut self, lane: Lane, warp: clif::Block) {
+        let barriers = self.modules.barriers(self.id);
+        if barriers == 0 {
+            return;
+        }
+        let (round, whole, leaves, over) = (
+            self.b.create_block(),
+            self.b.create_block(),
+            self.b.create_block(),
+            self.b.create_block(),
+        );
+        let warps = self.field(Field::ROUND_WARPS);
+        self.b.ins().brif(warps, round, &[], over, &[]);
+        // Whether all of its lanes stand where those of the others do, and at a barrier.
+        self.b.switch_to_block(round);
+        let point = self.b.ins().load(I32, trusted(), lane.frame, 0);
+        let all = self.emit().all_lanes(I32X4, point);
+        let mut differ = None;
+        for i in 0..LANES as i32 / 4 {
+            let points = self.b.ins().load(I32X4, trusted(), lane.frame, 16 * i);
+            let own = self.b.ins().bxor(points, all);
+            differ = Some(match differ {
+                None => own,
+                Some(others) => self.b.ins().bor(others, own),
+            });
+        }
+        let differ = differ.map_or(point, |differ| self.b.ins().vany_true(differ));
+        let same = self.emit().cmp_k(IntCC::Equal, differ, 0);
+        let few = self.emit().cmp_k(IntCC::UnsignedLessThan, point, 64);
+        let bits = self.k(I64, barriers);
+        let bit = self.b.ins().ushr(bits, point);
+        let bit = self.emit().resize(bit, I8, false);
+        let barrier = self.b.ins().band(bit, few);
+        let ended = self.emit().cmp_k(IntCC::Equal, point, EXITED.into());
+        let stands = self.b.ins().bor(barrier, ended);
+        let index = self.field(Field::ROUND_WARP);
+        let first = self.emit().cmp_k(IntCC::Equal, index, 0);
+        let before = self.field(Field::ROUND_POINT);
+        let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
+        let alike = self.b.ins().bor(first, with_others);
+        let stands = self.b.ins().band(stands, alike);
+        let stands = self.b.ins().band(stands, same);
+        let next = self.emit().add_k(index, 1);
+        self.set_field(Field::ROUND_WARP, next);
+        self.set_field(Field::ROUND_POINT, point);
+        self.b.ins().brif(stands, whole, &[], over, &[]);
+        self.b.switch_to_block(whole);
+        let strides = [Field::RECORD_STRIDE, Field::FRAME_STRIDE].map(|f| self.field(f));
+        let [tids, locals] = [LANES as u64 * 4 * 3, LANES as u64];
+        let tids = self.k(I64, tids);
+        let locals = self.k(I64, locals);
+        let locals = self.b.ins().imul(lane.stride, locals);
+        let steps = [
+            (Field::RECORD, strides[0]),
+            (Field::FRAME, strides[1]),
+            (Field::TIDS, tids),
+            (Field::LOCALS, locals),
+        ];
+        let (advance, opens) = (self.b.create_block(), self.b.create_block());
+        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, warps);
+        self.b.ins().brif(more, advance, &[], opens, &[]);
+        self.b.switch_to_block(advance);
+        for (field, step) in steps {
+            let old = self.field(field);
+            let new = self.b.ins().iadd(old, step);
+            self.set_field(field, new);
+        }
+        self.b.ins().jump(warp, &[]);
+        self.b.switch_to_block(opens);
+        self.b.ins().brif(ended, over, &[], leaves, &[]);
+        self.b.switch_to_block(leaves);
+        let back = self.emit().add_k(warps, u64::MAX);
+        let back = self.emit().resize(back, I64, false);
+        for (field, step) in steps {
+            let old = self.field(field);
+            let far = self.b.ins().imul(step, back);
+            let new = self.b.ins().isub(old, far);
+            self.set_field(field, new);
+        }
+        let none = self.k(I32, 0);
+        self.set_field(Field::ROUND_WARP, none);
+        let rounds = self.field(Field::ROUNDS);
+        let rounds = self.emit().add_k(rounds, u64::MAX);
+        self.set_field(Field::ROUNDS, rounds);
+        let raised = self.stop_raised();
+        let on = self.emit().cmp_k(IntCC::Equal, raised, 0);
+        let left = self.emit().cmp_k(IntCC::NotEqual, rounds, 0);
+        let on = self.b.ins().band(on, left);
+        self.b.ins().brif(on, warp, &[], over, &[]);
+        self.b.switch_to_block(over);
     }
 
     /// The blocks where threads go on, by point.

@@ -32,6 +32,7 @@ pub use inline::Stopping;
 pub use names::{Name, Names, register_class};
 pub use provenance::{Provenance, Root};
 pub use regions::Regions;
+use regions::{Point, Stop};
 pub use runs::{Between, MOST_BETWEEN, Run};
 pub use ssa::Ssa;
 pub use steady::Steady;
@@ -331,6 +332,20 @@ impl ModulePlan {
             known,
             waits,
         }
+    }
+
+    /// The first of a kernel's points, numbered from 1 on, at which all threads of the CTA wait for each other and nothing else, as bits.
+    pub fn barriers(&self, kernel: FuncId) -> u64 {
+        let points = (self.function(kernel).and_then(|plan| plan.regions.as_ref()))
+            .map_or(&[][..], |regions| &regions.points);
+        let plain = |point: &Point| match point.stop {
+            Stop::Meets { site, .. } => self.known[site as usize].plain_barrier().is_some(),
+            Stop::Yields(_) => false,
+        };
+        (1..64u32)
+            .zip(points)
+            .filter(|(_, point)| plain(point))
+            .fold(0, |bits, (number, _)| bits | 1 << number)
     }
 
     /// Takes a function out, and those that call it.

@@ -71,7 +71,7 @@ impl Known {
     }
 
     /// Which barrier it is, if all live threads of the CTA wait there for each other and nothing else.
-    pub(super) fn plain_barrier(&self) -> Option<usize> {
+    pub fn plain_barrier(&self) -> Option<usize> {
         self.plain
     }
 

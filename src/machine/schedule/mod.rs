@@ -82,6 +82,18 @@ pub trait Threads {
     /// What a thread did wrong; the lanes behind it have not run.
     fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault>;
 
+    /// Runs all warps of a CTA by turns, from the first on, each from where it stands until all its lanes stop: as long as they all do so at
+    /// one site, which is the same for all warps and a barrier at which all threads of the CTA wait for each other and nothing else, and then again from
+    /// there, `most` times. All warps have 32 lanes, all of which are to run. `None`, and nothing done, if it cannot.
+    fn rounds(&mut self, _records: &mut Records<'_>, _most: u32) -> Option<Rounds> {
+        None
+    }
+
+    /// Tells the record where the lanes of a warp stand that [`Threads::rounds`] ran; gives where if it is the same for all.
+    fn stands(&mut self, _warp: u32, _record: &mut Record) -> Option<u32> {
+        None
+    }
+
     /// The operation at a site.
     fn op(&self, site: u32) -> Op;
 
@@ -92,6 +104,30 @@ pub trait Threads {
 
     /// The fault `kind` at a site, by a thread.
     fn fault(&self, site: u32, kind: FaultKind, warp: u32, lane: u32) -> Fault;
+}
+
+/// The records of the warps of a CTA, in their order.
+#[derive(Debug)]
+pub struct Records<'a>(&'a mut [Warp]);
+
+impl Records<'_> {
+    /// The first, how many bytes the next is away from each, and how many there are.
+    pub fn raw(&mut self) -> (*mut Record, usize, u32) {
+        // It comes first in a warp.
+        let first = self.0.as_mut_ptr().cast::<Record>();
+        (first, size_of::<Warp>(), self.0.len() as u32)
+    }
+}
+
+/// What came of [`Threads::rounds`].
+#[derive(Debug)]
+pub struct Rounds {
+    /// How often all warps stood at a barrier, and it opened.
+    pub opened: u32,
+    /// How many warps have run since, the first ones.
+    pub ran: u32,
+    /// What a thread of the warp behind these did wrong.
+    pub fault: Option<Fault>,
 }
 
 /// How far a CTA has come.
@@ -124,7 +160,8 @@ pub struct Schedule {
     shuffle: Option<Shuffle>,
 }
 
-/// A warp. Masks of lanes; each live lane is in one of `ready` to `barred`.
+/// A warp. Masks of lanes; each live lane is in one of `ready` to `barred`. The record comes first, for [`Records`].
+#[repr(C)]
 #[derive(Debug)]
 struct Warp {
     record: Record,
@@ -203,7 +240,7 @@ impl Schedule {
         self.runs = 0;
         self.moved = false;
         while self.live > 0 {
-            let mut moved = false;
+            let mut moved = self.rounds(threads)?;
             match self.shuffle.as_mut().map(|s| s.order(self.warps.len())) {
                 None => {
                     for warp in 0..self.warps.len() {
@@ -233,6 +270,55 @@ impl Schedule {
         Ok(Progress::Done)
     }
 
+    /// Where all threads of the CTA are ready to run and no other is concerned: has the engine turn from warp to warp, as far as it can. Whether
+    /// it did.
+    fn rounds(&mut self, threads: &mut impl Threads) -> Result<bool, Fault> {
+        let whole = |warp: &Warp| warp.ready == u32::MAX && warp.arrived | warp.passed == 0;
+        let alone = self.shuffle.is_none() && !self.accompanied;
+        let nobody_waits = self.barriers.iter().all(|barrier| barrier.arrivals == 0);
+        if !alone || !nobody_waits || !self.warps.iter().all(whole) {
+            return Ok(false);
+        }
+        let count = self.warps.len() as u32;
+        let most = (LONG.saturating_sub(self.runs) / count).max(1);
+        let Some(rounds) = threads.rounds(&mut Records(&mut self.warps), most) else {
+            return Ok(false);
+        };
+        let Rounds { opened, ran, fault } = rounds;
+        self.runs = self.runs.saturating_add(opened * count + ran);
+        for index in 0..self.warps.len() {
+            let warp = &mut self.warps[index];
+            let ended = index >= ran as usize;
+            if ended && opened == 0 {
+                break;
+            }
+            let together = threads.stands(index as u32, &mut warp.record);
+            if ended {
+                continue;
+            }
+            warp.ready = 0;
+            self.stop(index, u32::MAX, together, threads)?;
+        }
+        match fault {
+            Some(fault) => Err(self.ended(fault, threads)),
+            None => Ok(true),
+        }
+    }
+
+    /// Looks at where lanes of a warp stopped: at one site, if that is known. Whether one did more than to use up its turn.
+    fn stop(
+        &mut self,
+        index: usize,
+        lanes: u32,
+        together: Option<u32>,
+        threads: &mut impl Threads,
+    ) -> Result<bool, Fault> {
+        match together {
+            Some(site) if self.met(index, lanes, site, threads)? => Ok(true),
+            Some(_) | None => self.stopped(index, lanes, threads),
+        }
+    }
+
     /// A warp's turn. Whether a lane did more than to use up its own.
     fn turn(&mut self, index: usize, threads: &mut impl Threads) -> Result<bool, Fault> {
         let warp = &mut self.warps[index];
@@ -257,10 +343,7 @@ impl Schedule {
                 Err(fault) => return Err(self.ended(fault, threads)),
             };
             runs += 1;
-            moved |= match together {
-                Some(site) if self.met(index, lanes, site, threads)? => true,
-                Some(_) | None => self.stopped(index, lanes, threads)?,
-            };
+            moved |= self.stop(index, lanes, together, threads)?;
             let enough = runs >= RUNS || self.shuffle.as_mut().is_some_and(Shuffle::enough);
             if enough {
                 self.runs = self.runs.saturating_add(runs);

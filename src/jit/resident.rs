@@ -312,7 +312,7 @@ impl Threads for Lanes<'_, '_> {
         context.tids = self.tids.as_flattened().as_flattened().as_ptr();
         context.locals = self.locals;
         (context.round_warps, context.round_warp) = (count, 0);
-        context.rounds = most;
+        (context.rounds, context.round_from) = (most, context::NOWHERE);
         context.record_stride = stride as u64;
         context.frame_stride = 8 * self.words as u64;
         // SAFETY: as in `run`; there are as many records, frames, tables and local memories as warps, at these distances, and all warps
@@ -321,7 +321,7 @@ impl Threads for Lanes<'_, '_> {
             let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(self.code);
             kernel(context)
         };
-        context.round_warps = 0;
+        (context.round_warps, context.round_from) = (0, context::NOWHERE);
         let opened = most - context.rounds;
         let ran = context.round_warp;
         let fault = (status == context::FAULT).then(|| {

@@ -12,6 +12,9 @@ pub const EXITED: u32 = 1;
 /// Something went wrong; [`Context::fault`] says what.
 pub const FAULT: u32 = 2;
 
+/// "No point" in [`Context::round_from`].
+pub const NOWHERE: u32 = u32::MAX;
+
 /// "No slot" in [`Context::answers`].
 pub const NO_SLOT: u32 = u32::MAX;
 
@@ -152,6 +155,8 @@ pub struct Context {
     pub round_warp: u32,
     /// The point at which the warps before it stand, from 1 on.
     pub round_point: u32,
+    /// Where all lanes of all warps stood when it was their turn first: a point, 0 for the start, or [`NOWHERE`] if that is not known.
+    pub round_from: u32,
     /// How often a barrier may still open.
     pub rounds: u32,
     /// Bytes from the record of a warp to that of the next.
@@ -240,6 +245,7 @@ fields! {
     ROUND_WARPS: 4 = round_warps;
     ROUND_WARP: 4 = round_warp;
     ROUND_POINT: 4 = round_point;
+    ROUND_FROM: 4 = round_from;
     ROUNDS: 4 = rounds;
     RECORD_STRIDE: 8 = record_stride;
     FRAME_STRIDE: 8 = frame_stride;

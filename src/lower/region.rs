@@ -35,7 +35,7 @@ pub(super) struct Lane {
     pub(super) number: Variable,
     /// What is of all lanes: [`Record::values`], the frame, `%tid`, local memory.
     values: Value,
-    frame: Value,
+    pub(super) frame: Value,
     pub(super) tids: Value,
     locals: Value,
     /// Bytes from the local memory of a lane to that of the next.
@@ -46,6 +46,10 @@ pub(super) struct Lane {
     gap: clif::Block,
     /// Whether code may be turned to that follows a point without the head.
     direct: bool,
+    /// Where the lanes that were to run have stopped.
+    pub(super) done: clif::Block,
+    /// Where all lanes of a warp that went together stopped: a point, from 1 on, or [`EXITED`]; 0 for a warp whose lanes did not.
+    pub(super) stood: Option<Variable>,
     /// Where lanes go on one by one that had gone together.
     pub(super) taken: Option<Taken>,
 }
@@ -75,6 +79,7 @@ impl<'a> Lower<'a, '_> {
             Field::LOCAL_STRIDE,
         ]
         .map(|f| self.field(f));
+        let whole = wide.filter(|wide| wide.width == LANES as u32);
         let yields = |stop| match stop {
             Stop::Yields(_) => true,
             Stop::Meets { .. } => false,
@@ -90,6 +95,8 @@ impl<'a> Lower<'a, '_> {
             head: self.b.create_block(),
             gap: self.b.create_block(),
             direct: !yields && !self.plan.calls && wide.is_none(),
+            done: self.b.create_block(),
+            stood: whole.map(|_| self.b.declare_var(I32)),
             taken: wide.map(|_| Taken {
                 until: self.b.declare_var(I64),
                 place: self.b.declare_var(I32),
@@ -103,10 +110,15 @@ impl<'a> Lower<'a, '_> {
             let nowhere = self.k(I32, 0);
             self.b.def_var(taken.place, nowhere);
         }
+        if let (Some(wide), Some(stood)) = (whole, lane.stood) {
+            let nowhere = self.k(I32, 0);
+            self.b.def_var(stood, nowhere);
+            self.warp_together(lane, wide);
+        }
         let wanted = self.wanted_lanes();
         self.first_lane(lane, wanted);
         self.b.switch_to_block(lane.head);
-        if let Some(wide) = wide {
+        if let (Some(wide), None) = (wide, whole) {
             self.lanes_together(lane, wide);
         }
         if self.plan.calls {
@@ -147,15 +159,36 @@ impl<'a> Lower<'a, '_> {
         let wanted = self.wanted_lanes();
         let number = self.b.use_var(lane.number);
         let rest = self.b.ins().ushr(wanted, number);
-        let (again, done) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(rest, again, &[], done, &[]);
+        let again = self.b.create_block();
+        self.b.ins().brif(rest, again, &[], lane.done, &[]);
         self.b.switch_to_block(again);
         let rest = self.b.ins().ishl(rest, number);
         self.first_lane(lane, rest);
-        self.b.switch_to_block(done);
+        self.b.switch_to_block(lane.done);
         self.next_warp(lane, warp);
         let status = self.k(I32, DONE.into());
         self.b.ins().return_(&[status]);
+    }
+
+    /// Where the first of some lanes stands, the points of which begin at an address; and whether the others stand there, too.
+    pub(super) fn where_lanes_stand(&mut self, at: Value, lanes: u32) -> (Value, Value) {
+        let point = self.b.ins().load(I32, trusted(), at, 0);
+        let all = self.emit().all_lanes(I32X4, point);
+        let mut same = None;
+        for i in 0..lanes as i32 / 4 {
+            let points = self.b.ins().load(I32X4, trusted(), at, 16 * i);
+            let equal = self.b.ins().icmp(IntCC::Equal, points, all);
+            same = Some(match same {
+                None => equal,
+                Some(same) => self.b.ins().band(same, equal),
+            });
+        }
+        let same = match same {
+            Some(same) => self.b.ins().vhigh_bits(I32, same),
+            None => self.k(I32, 15),
+        };
+        let same = self.emit().cmp_k(IntCC::Equal, same, 15);
+        (point, same)
     }
 
     /// Turns to the next warp, where warps run by turns: as long as all lanes of each stop at the same barrier as the warp before. When all
@@ -175,19 +208,20 @@ impl<'a> Lower<'a, '_> {
         self.b.ins().brif(warps, round, &[], over, &[]);
         // Whether all of its lanes stand where those of the others do, and at a barrier.
         self.b.switch_to_block(round);
-        let point = self.b.ins().load(I32, trusted(), lane.frame, 0);
-        let all = self.emit().all_lanes(I32X4, point);
-        let mut differ = None;
-        for i in 0..LANES as i32 / 4 {
-            let points = self.b.ins().load(I32X4, trusted(), lane.frame, 16 * i);
-            let own = self.b.ins().bxor(points, all);
-            differ = Some(match differ {
-                None => own,
-                Some(others) => self.b.ins().bor(others, own),
-            });
+        let judge = self.b.create_block();
+        let point = self.b.append_block_param(judge, I32);
+        let same = self.b.append_block_param(judge, I8);
+        if let Some(stood) = lane.stood {
+            let stood = self.b.use_var(stood);
+            let yes = self.k(I8, 1);
+            let look = self.b.create_block();
+            let args = [stood.into(), yes.into()];
+            self.b.ins().brif(stood, judge, &args, look, &[]);
+            self.b.switch_to_block(look);
         }
-        let differ = differ.map_or(point, |differ| self.b.ins().vany_true(differ));
-        let same = self.emit().cmp_k(IntCC::Equal, differ, 0);
+        let (first, one) = self.where_lanes_stand(lane.frame, LANES as u32);
+        self.b.ins().jump(judge, &[first.into(), one.into()]);
+        self.b.switch_to_block(judge);
         let few = self.emit().cmp_k(IntCC::UnsignedLessThan, point, 64);
         let bits = self.k(I64, barriers);
         let bit = self.b.ins().ushr(bits, point);
@@ -241,6 +275,7 @@ impl<'a> Lower<'a, '_> {
         }
         let none = self.k(I32, 0);
         self.set_field(Field::ROUND_WARP, none);
+        self.set_field(Field::ROUND_FROM, point);
         let rounds = self.field(Field::ROUNDS);
         let rounds = self.emit().add_k(rounds, u64::MAX);
         self.set_field(Field::ROUNDS, rounds);

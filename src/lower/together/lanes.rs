@@ -1,28 +1,24 @@
 //! Lanes of a warp that go together, in kernels whose threads stop: runs that stand at one point, what they keep there, and what
 //! meetings take and give.
 
-use super::super::context::Field;
+use super::super::context::{Field, NOWHERE};
 use super::super::emit::clif_type;
 use super::super::function::{Lower, trusted};
 use super::super::region::{Lane, ROW};
 use super::{Apart, Together, VECTOR, Vectors, lanes_of, vector_type};
 use crate::ir::sync::Meet;
 use crate::ir::{Block, Inst, RegClass};
-use crate::machine::schedule::EXITED;
+use crate::machine::schedule::{EXITED, LANES};
 use crate::spmd::regions::Regions;
 use crate::spmd::{Name, Shape, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I32X4, I64X2};
+use cranelift_codegen::ir::types::{I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
 use rustc_hash::FxHashSet;
 
 impl<'a> Lower<'a, '_> {
     /// Tries to have a run of lanes go together, from the lane that is turned to on; goes on where each goes for itself.
     pub(in super::super) fn lanes_together(&mut self, lane: Lane, wide: &'a Wide) {
-        let (Some(taken), Some(regions), Some(passing)) = (lane.taken, &wide.regions, &wide.passing)
-        else {
-            return;
-        };
         let width = self.width();
         let (look, run, alone) = (
             self.b.create_block(),
@@ -37,35 +33,67 @@ impl<'a> Lower<'a, '_> {
         // Whether they stand at one point, and in one row.
         self.b.switch_to_block(look);
         let at = self.lane_frame(lane, false);
-        let point = self.b.ins().load(I32, trusted(), at, 0);
-        let all = self.emit().all_lanes(I32X4, point);
-        let mut same = None;
-        for i in 0..width / 4 {
-            let points = self.b.ins().load(I32X4, trusted(), at, (i * VECTOR) as i32);
-            let equal = self.b.ins().icmp(IntCC::Equal, points, all);
-            same = Some(match same {
-                None => equal,
-                Some(same) => self.b.ins().band(same, equal),
-            });
-        }
-        let same = match same {
-            Some(same) => self.b.ins().vhigh_bits(I32, same),
-            None => self.k(I32, 15),
-        };
-        let same = self.emit().cmp_k(IntCC::Equal, same, 15);
+        let (point, same) = self.where_lanes_stand(at, width);
+        let row = self.is_row(lane, last);
+        let both = self.b.ins().band(same, row);
+        self.b.ins().brif(both, run, &[], alone, &[]);
+        self.b.switch_to_block(run);
+        self.go_together(lane, wide, point, alone);
+    }
+
+    /// Tries to have a whole warp go together; goes on where each lane goes for itself.
+    pub(in super::super) fn warp_together(&mut self, lane: Lane, wide: &'a Wide) {
+        let (whole, run, alone) = (
+            self.b.create_block(),
+            self.b.create_block(),
+            self.b.create_block(),
+        );
+        let first = self.k(I64, 0);
+        self.b.def_var(lane.number, first);
+        let lanes = self.field(Field::LANES);
+        let all = self.emit().cmp_k(IntCC::Equal, lanes, u32::MAX.into());
+        let last = self.k(I64, LANES as u64 - 1);
+        let row = self.is_row(lane, last);
+        let both = self.b.ins().band(all, row);
+        self.b.ins().brif(both, whole, &[], alone, &[]);
+        self.b.switch_to_block(whole);
+        let end = self.k(I64, LANES as u64);
+        self.set_field(Field::LANES_END, end);
+        let (look, known) = (self.b.create_block(), self.b.create_block());
+        let point = self.b.append_block_param(known, I32);
+        let from = self.field(Field::ROUND_FROM);
+        let unknown = self.emit().cmp_k(IntCC::Equal, from, NOWHERE.into());
+        self.b.ins().brif(unknown, look, &[], known, &[from.into()]);
+        self.b.switch_to_block(look);
+        let (found, same) = self.where_lanes_stand(lane.frame, LANES as u32);
+        let args = [found.into()];
+        self.b.ins().brif(same, known, &args, alone, &[]);
+        self.b.switch_to_block(known);
+        self.b.ins().jump(run, &[]);
+        self.b.switch_to_block(run);
+        self.go_together(lane, wide, point, alone);
+    }
+
+    /// Whether the lanes up to one are a row, from the lane that is turned to on.
+    fn is_row(&mut self, lane: Lane, last: Value) -> Value {
         let first_x = self.lane_index(lane, 0);
         let offset = self.emit().shl_k(last, 2);
         let last_x = self.b.ins().iadd(lane.tids, offset);
         let last_x = self.b.ins().load(I32, trusted(), last_x, 0);
         let distance = self.b.ins().isub(last_x, first_x);
-        let row = self
-            .emit()
-            .cmp_k(IntCC::Equal, distance, u64::from(width) - 1);
-        let both = self.b.ins().band(same, row);
-        self.b.ins().brif(both, run, &[], alone, &[]);
+        let width = self.width();
+        self.emit()
+            .cmp_k(IntCC::Equal, distance, u64::from(width) - 1)
+    }
 
+    /// Goes on together from a point, with the lanes from that on which is turned to; then where each goes for itself, from where it stands.
+    fn go_together(&mut self, lane: Lane, wide: &'a Wide, point: Value, alone: clif::Block) {
+        let (Some(taken), Some(regions), Some(passing)) = (lane.taken, &wide.regions, &wide.passing)
+        else {
+            return;
+        };
+        let width = self.width();
         let kept = self.kept_slot(wide);
-        self.b.switch_to_block(run);
         self.together = Some(Together {
             plan: wide,
             vectors: vec![None; self.plan.names.len()],
@@ -110,11 +138,18 @@ impl<'a> Lower<'a, '_> {
     /// All lanes of the run stand at a point, by its number from 1 on, or are over; turns to the next.
     fn leave_together(&mut self, lane: Lane, point: u32) {
         let point = self.k(I32, point.into());
+        if let Some(stood) = lane.stood {
+            self.b.def_var(stood, point);
+        }
         let points = self.emit().all_lanes(I32X4, point);
         let at = self.lane_frame(lane, false);
         for i in 0..self.width() / 4 {
             let offset = (i * VECTOR) as i32;
             self.b.ins().store(trusted(), points, at, offset);
+        }
+        if lane.stood.is_some() {
+            self.b.ins().jump(lane.done, &[]);
+            return;
         }
         let number = self.b.use_var(lane.number);
         let width = self.width().into();

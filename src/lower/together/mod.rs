@@ -14,8 +14,8 @@ use super::function::{Lower, trusted};
 use super::region::Taken;
 use super::site::Cause;
 use crate::ir::control::Terminator;
-use crate::ir::memory::Order;
-use crate::ir::{BasicBlock, Block, Inst, Kind, Operand, RegClass};
+use crate::ir::memory::{Base, Order, Space, Store};
+use crate::ir::{BasicBlock, Block, Inst, Kind, Operand, Reg, RegClass};
 use crate::spmd::uniformity::{Supposed, loads_the_same};
 use crate::spmd::wide::{Leave, Why};
 use crate::spmd::{Flow, Name, Run, Shape, Wide};
@@ -439,6 +439,8 @@ impl<'a> Lower<'a, '_> {
                 let of_one = uniform && store.order == Order::Weak;
                 if of_one {
                     self.once(inst, &defs);
+                } else if self.is_of_last(inst, store) {
+                    self.with_lane(inst, &defs, self.width() - 1);
                 } else if !self.store_side_by_side(inst, store) {
                     self.each(inst);
                 }
@@ -466,17 +468,7 @@ impl<'a> Lower<'a, '_> {
 
     /// An instruction whose result for the first thread tells that for all.
     fn once(&mut self, inst: &Inst, defs: &[Name]) {
-        let mut uses = SmallVec::<[Name; 8]>::new();
-        self.plan.names.uses(inst, |n| uses.push(n));
-        uses.retain(|n| self.varies(*n) && !defs.contains(n));
-        for &name in &uses {
-            let value = self.lane_value(name, 0);
-            self.current[name.index()] = Some(value);
-        }
-        self.instruction(inst);
-        for name in uses {
-            self.current[name.index()] = None;
-        }
+        self.with_lane(inst, defs, 0);
         for &name in defs {
             if self.varies(name) {
                 let value = self.value(name);
@@ -485,6 +477,31 @@ impl<'a> Lower<'a, '_> {
                 self.set_vectors(name, vectors);
                 self.current[name.index()] = None;
             }
+        }
+    }
+
+    /// Whether all threads of a run store to one place: what the last of them stores stays there.
+    fn is_of_last(&self, inst: &Inst, store: &Store) -> bool {
+        let uniform = |reg: Reg| self.shape(reg.into()) == Shape::Uniform;
+        let base = match store.addr.base {
+            Base::Reg(reg) => uniform(reg) && !matches!(store.space, Space::Local | Space::Generic),
+            Base::Var(_) | Base::Absolute => false,
+        };
+        base && store.order == Order::Weak && inst.guard.is_none_or(|guard| uniform(guard.reg))
+    }
+
+    /// An instruction of the first thread, with what a lane has of the registers that vary.
+    fn with_lane(&mut self, inst: &Inst, defs: &[Name], lane: u32) {
+        let mut uses = SmallVec::<[Name; 8]>::new();
+        self.plan.names.uses(inst, |n| uses.push(n));
+        uses.retain(|n| self.varies(*n) && !defs.contains(n));
+        for &name in &uses {
+            let value = self.lane_value(name, lane);
+            self.current[name.index()] = Some(value);
+        }
+        self.instruction(inst);
+        for name in uses {
+            self.current[name.index()] = None;
         }
     }
 

@@ -25,6 +25,10 @@ use super::{FunctionStats, Stats};
 /// Making code of a kernel whose threads go together takes about so many times what the code took in which they do not.
 const WIDENING: u32 = 12;
 
+/// Most threads that go together, in kernels of no more Cranelift instructions than this, without loops.
+const MOST: u32 = 16;
+const TINY: usize = 110;
+
 /// No kernel of more Cranelift instructions is made to have its threads go together.
 const MOST_WIDENED: usize = 20_000;
 
@@ -53,6 +57,8 @@ struct Later {
     begun: AtomicBool,
     /// Nothing, in the end, if threads of the kernel do better one by one.
     code: OnceLock<(Option<Inner>, Duration)>,
+    /// Whether it turned out to be slower.
+    given_up: AtomicBool,
 }
 
 /// Code that was compiled once.
@@ -116,7 +122,7 @@ impl Code {
         }
         let started = Instant::now();
         let settings = Settings {
-            width,
+            width: if self.is_tiny(kernel) { MOST } else { width },
             later: None,
             ..self.settings.clone()
         };
@@ -147,7 +153,27 @@ impl Code {
     }
 
     fn wide_code(&self, kernel: FuncId) -> Option<&Inner> {
-        self.wide.get(kernel.index())?.code.get()?.0.as_ref()
+        let later = self.wide.get(kernel.index())?;
+        let (inner, _) = later.code.get()?;
+        inner.as_ref().filter(|_| !later.given_up.load(Ordering::Relaxed))
+    }
+
+    /// Uses the code of a kernel whose threads go together no more: it is slower than the other.
+    pub fn give_up_wide(&self, kernel: FuncId) {
+        if let Some(later) = self.wide.get(kernel.index()) {
+            later.given_up.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a kernel does little beside what a run does once.
+    fn is_tiny(&self, kernel: FuncId) -> bool {
+        let function = &self.inner.module.functions[kernel.index()];
+        let mut loops = false;
+        for (i, block) in function.blocks.iter().enumerate() {
+            block.terminator.successors(|to| loops |= to.index() <= i);
+        }
+        let tiny = |stats: FunctionStats| stats.clif_instructions <= TINY;
+        !loops && self.function_stats(kernel).is_some_and(tiny)
     }
 
     fn may_widen(&self, kernel: FuncId) -> bool {

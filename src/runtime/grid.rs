@@ -49,6 +49,9 @@ pub(super) struct Job {
     busy: AtomicUsize,
     most: AtomicU64,
     failure: Mutex<Option<(u64, Error)>>,
+    /// Blocks that native code ran whose threads go together, and the others.
+    pub(super) together: AtomicU64,
+    pub(super) single: AtomicU64,
     /// Memory for CTAs that may be left.
     pub(super) room: Room,
     /// What system calls reach.
@@ -136,6 +139,8 @@ impl Job {
             busy: AtomicUsize::new(0),
             most: AtomicU64::new(0),
             failure: Mutex::new(None),
+            together: AtomicU64::new(0),
+            single: AtomicU64::new(0),
             room: Room::new(ROOM),
             host,
             seed: launch.seed,
@@ -191,6 +196,10 @@ impl Job {
         let failure = lock(&job.failure).take().map(|(_, error)| error);
         if let Some(error) = failure {
             return Err(explain(error, &job.stop, launch.cancel.as_ref(), limit));
+        }
+        let ran = [&job.single, &job.together].map(|n| n.load(Ordering::Relaxed));
+        if job.kind == EngineKind::Native && ran.contains(&0) {
+            program.pace(job.kernel, [job.grid, job.block], ran[0] == 0, start.elapsed());
         }
         Ok(Report {
             engine: job.kind,

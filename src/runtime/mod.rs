@@ -21,6 +21,7 @@ mod launch;
 mod low_memory;
 mod module;
 mod output;
+mod pace;
 mod pool;
 mod program;
 mod residents;

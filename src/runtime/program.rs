@@ -6,13 +6,14 @@ use super::engine::{Engine, EngineKind};
 use super::facts::Facts;
 use super::instance::Instance;
 use super::module::Module;
+use super::pace::Pace;
 use crate::error::Error;
 use crate::interp::Interpreter;
 use crate::ir::{self, FuncId};
 use crate::jit::{Code, FunctionStats, Given, Stats};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What compiling costs, in instructions that the interpreter executes meanwhile: for a module and for each instruction.
@@ -64,8 +65,10 @@ struct Shared {
     interpreted: Vec<AtomicU64>,
     interpreter: Interpreter,
     native: OnceLock<(Result<Code, Error>, Duration)>,
-    /// Nanoseconds that native code has run for launches of each kernel, its threads one by one.
+    /// Nanoseconds that native code has run for launches of each kernel.
     spent: Vec<AtomicU64>,
+    /// How fast they were.
+    paces: Vec<Mutex<Pace>>,
     /// Functions that native code has from elsewhere.
     given: Given,
 }
@@ -95,6 +98,7 @@ impl Program {
                     .iter()
                     .map(|_| AtomicU64::new(0))
                     .collect(),
+                paces: module.ir().functions.iter().map(|_| Mutex::default()).collect(),
                 interpreter: Interpreter::new(Arc::clone(module.ir())),
                 module: module.clone(),
                 native: OnceLock::new(),
@@ -240,6 +244,18 @@ impl Program {
         let spent = &self.shared.spent[kernel.index()];
         // So much that a sum of it is none that wraps around.
         spent.fetch_add(time.min(1 << 40), Ordering::Relaxed);
+    }
+
+    /// Notes how long a launch of a size took, all threads of which went together, or none.
+    pub(super) fn pace(&self, kernel: FuncId, size: [[u32; 3]; 2], together: bool, time: Duration) {
+        let pace = &self.shared.paces[kernel.index()];
+        let slower = {
+            let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+            pace.note(size, together, time)
+        };
+        if let Some(code) = self.made().filter(|_| slower) {
+            code.give_up_wide(kernel);
+        }
     }
 
     pub(super) fn facts(&self, function: FuncId) -> &Facts {

@@ -11,6 +11,9 @@ use std::cell::{Cell, OnceCell};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+/// Blocks with threads that go together, after which they are judged for the first time.
+const JUDGED: u64 = 4;
+
 /// The engine of a worker, made ready for a launch.
 pub(super) struct Runners<'a> {
     job: &'a Job,
@@ -19,9 +22,12 @@ pub(super) struct Runners<'a> {
     wide: OnceCell<Runner<'a>>,
     /// The launch for that, and the code that may have it; `None` if there is none to be waited for.
     awaited: Option<(&'a Code, &'a Launch<'a>)>,
-    started: Instant,
-    /// Blocks that were asked for.
-    blocks: Cell<u64>,
+    /// Since when blocks have been run as they are now.
+    since: Cell<Instant>,
+    /// Blocks that were asked for with threads one by one, and with threads that go together.
+    blocks: [Cell<u64>; 2],
+    /// Nanoseconds that a block took with threads one by one.
+    each: Cell<Option<u128>>,
 }
 
 impl<'a> Runners<'a> {
@@ -42,50 +48,85 @@ impl<'a> Runners<'a> {
             single: Runner::new(program, job.kind, job.kernel, single)?,
             wide: OnceCell::new(),
             awaited,
-            started: Instant::now(),
-            blocks: Cell::new(0),
+            since: Cell::new(Instant::now()),
+            blocks: Default::default(),
+            each: Cell::new(None),
         })
     }
 
     /// Who runs the next block.
     pub(super) fn current(&self) -> &Runner<'a> {
-        if let Some(wide) = self.wide.get() {
-            return wide;
-        }
         let Some((code, launch)) = self.awaited else {
             return &self.single;
         };
         let kernel = self.job.kernel;
-        let blocks = self.blocks.get() + 1;
-        self.blocks.set(blocks);
-        if !code.is_wide(kernel) && blocks.is_power_of_two() && self.pays(code, blocks - 1) {
+        if let Some(wide) = self.wide.get().filter(|_| code.is_wide(kernel)) {
+            let blocks = self.count(true);
+            if blocks > JUDGED && blocks.is_power_of_two() && self.is_slower(blocks) {
+                code.give_up_wide(kernel);
+            }
+            return wide;
+        }
+        let asked = self.blocks[0].get() + 1;
+        if asked.is_power_of_two() && self.pays(code, asked) {
+            self.each.set(self.each_block(asked));
             code.make_wide(kernel);
         }
-        if !code.is_wide(kernel) {
-            return &self.single;
-        }
-        match Runner::new(self.job.instance.program(), self.job.kind, kernel, launch) {
-            Ok(wide) => self.wide.get_or_init(|| wide),
+        if code.is_wide(kernel)
             // The launch is the same but for that.
-            Err(_) => &self.single,
+            && let Ok(wide) = Runner::new(self.job.instance.program(), self.job.kind, kernel, launch)
+        {
+            self.since.set(Instant::now());
+            self.count(true);
+            return self.wide.get_or_init(|| wide);
         }
+        self.count(false);
+        &self.single
     }
 
-    /// Whether threads go together in the blocks that [`Runners::current`] runs.
+    /// Whether blocks take longer with threads that go together.
+    fn is_slower(&self, asked: u64) -> bool {
+        (self.each.get().zip(self.each_block(asked)))
+            .is_some_and(|(single, together)| together > single)
+    }
+
+    /// Whether threads go together in the blocks that [`Runners::current`] ran last.
     pub(super) fn together(&self) -> bool {
-        self.wide.get().is_some()
+        (self.wide.get().zip(self.awaited))
+            .is_some_and(|(_, (code, _))| code.is_wide(self.job.kernel))
+    }
+
+    /// Counts a block; gives how many there are of its kind.
+    fn count(&self, together: bool) -> u64 {
+        let count = &self.blocks[usize::from(together)];
+        count.set(count.get() + 1);
+        count.get()
+    }
+
+    /// Nanoseconds for each of the blocks before the one that was asked for last.
+    fn each_block(&self, asked: u64) -> Option<u128> {
+        let time = self.since.get().elapsed().as_nanos();
+        time.checked_div(u128::from(asked) - 1)
     }
 
     /// Whether what is left of the launch, judged by what it has taken so far, is worth making code for threads that go together.
-    fn pays(&self, code: &Code, done: u64) -> bool {
+    fn pays(&self, code: &Code, asked: u64) -> bool {
         let Some(takes) = code.widening_takes(self.job.kernel) else {
             return false;
         };
         let next = self.job.next.load(Ordering::Relaxed);
         let left = self.job.end.load(Ordering::Relaxed).saturating_sub(next);
-        let Some(each) = self.started.elapsed().as_nanos().checked_div(done.into()) else {
+        let Some(each) = self.each_block(asked) else {
             return false;
         };
         each.saturating_mul(left.into()) > takes.as_nanos() * u128::from(GAIN)
+    }
+}
+
+impl Drop for Runners<'_> {
+    fn drop(&mut self) {
+        let [single, together] = [0, 1].map(|i: usize| self.blocks[i].get());
+        self.job.single.fetch_add(single, Ordering::Relaxed);
+        self.job.together.fetch_add(together, Ordering::Relaxed);
     }
 }

@@ -70,6 +70,16 @@ impl Emit<'_, '_> {
         self.cast(I32X4, picked)
     }
 
+    /// How many ones there are in each lane of 32 bits.
+    fn ones_of_lanes(&mut self, value: Value) -> Value {
+        let ones = self.lanes_k(I32X4, &[0x0101_0101; 4]);
+        let bytes = self.cast(I8X16, value);
+        let counts = self.ins().popcnt(bytes);
+        let counts = self.cast(I32X4, counts);
+        let sums = self.ins().imul(counts, ones);
+        self.shr_k(sums, 24)
+    }
+
     /// The bits of a vector, NaN canonical where arithmetic computed it.
     pub(super) fn settled_vector(&mut self, value: Value) -> Value {
         let (float, int) = match self.ty(value) {
@@ -604,18 +614,57 @@ impl Widen<'_, '_> {
             }
             Op::Popcnt if ty == I32 => {
                 let a = self.lanes(args[0])?;
-                let ones = self.emit.lanes_k(I32X4, &[0x0101_0101; 4]);
-                All::Lanes(
-                    (a.iter())
-                        .map(|&v| {
-                            let bytes = self.emit.cast(I8X16, v);
-                            let counts = self.emit.ins().popcnt(bytes);
-                            let counts = self.emit.cast(I32X4, counts);
-                            let sums = self.emit.ins().imul(counts, ones);
-                            self.emit.shr_k(sums, 24)
-                        })
-                        .collect(),
-                )
+                self.each(&a, |e, v| e.ones_of_lanes(v))
+            }
+            Op::Clz if ty == I32 => {
+                let a = self.lanes(args[0])?;
+                self.each(&a, |e, v| {
+                    // Ones from the highest on, so that the zeros above it are left.
+                    let below = [1, 2, 4, 8, 16].iter().fold(v, |v, &steps| {
+                        let lower = e.shr_k(v, steps);
+                        e.or(v, lower)
+                    });
+                    let above = e.ins().bnot(below);
+                    e.ones_of_lanes(above)
+                })
+            }
+            Op::Ctz if ty == I32 => {
+                let a = self.lanes(args[0])?;
+                let ones = self.emit.lanes_k(I32X4, &[-1; 4]);
+                self.each(&a, |e, v| {
+                    let less = e.ins().iadd(v, ones);
+                    let below = e.ins().band_not(less, v);
+                    e.ones_of_lanes(below)
+                })
+            }
+            Op::Bswap if ty == I32 || ty == I64 => {
+                let a = self.lanes(args[0])?;
+                let vector = vector_of(ty)?;
+                let last = ty.bytes() as u8 - 1;
+                let bytes = std::array::from_fn(|i| i as u8 ^ last);
+                self.each(&a, |e, v| {
+                    let turned = e.pick_bytes(v, v, bytes);
+                    e.cast(vector, turned)
+                })
+            }
+            Op::Bitrev if ty == I32 || ty == I64 => {
+                let a = self.lanes(args[0])?;
+                let vector = vector_of(ty)?;
+                let last = ty.bytes() as u8 - 1;
+                let bytes = std::array::from_fn(|i| i as u8 ^ last);
+                self.each(&a, |e, v| {
+                    let turned = e.pick_bytes(v, v, bytes);
+                    let mut bits = e.cast(I32X4, turned);
+                    for (steps, low) in [(4, 0x0f0f_0f0f), (2, 0x3333_3333), (1, 0x5555_5555)] {
+                        let low = e.lanes_k(I32X4, &[low; 4]);
+                        let down = e.shr_k(bits, steps);
+                        let down = e.ins().band(down, low);
+                        let up = e.ins().band(bits, low);
+                        let up = e.shl_k(up, steps);
+                        bits = e.or(up, down);
+                    }
+                    e.cast(vector, bits)
+                })
             }
             _ => return None,
         })

@@ -68,7 +68,8 @@ impl Set {
     pub(super) fn require_one_width(&self) -> Result<(), Failure> {
         match self.width {
             Some(Width::All) => Err(Failure::Usage(
-                "`--width all` is for `test` and `fuzz`; here it is 1, 4, 8, 16 or auto".to_string(),
+                "`--width all` is for `test` and `fuzz`; here it is 1, 4, 8, 16 or auto"
+                    .to_string(),
             )),
             Some(Width::One(_) | Width::Auto) | None => Ok(()),
         }

@@ -14,8 +14,8 @@ use crate::machine::{Fault, FaultKind, Launch, Neighbours, Room, Scratch, Seat, 
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, MOST_BETWEEN, Root};
 use std::cell::RefCell;
-use std::ptr::null;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -114,7 +114,8 @@ impl Code {
     /// Makes code of a kernel whose threads go together, unless somebody else has begun to, and the settings want none. Launches use it
     /// that say so ([`Launch::together`]).
     pub fn make_wide(&self, kernel: FuncId) {
-        let (Some(later), Some(width)) = (self.wide.get(kernel.index()), self.settings.later) else {
+        let (Some(later), Some(width)) = (self.wide.get(kernel.index()), self.settings.later)
+        else {
             return;
         };
         if !self.may_widen(kernel) || later.begun.swap(true, Ordering::AcqRel) {
@@ -155,7 +156,9 @@ impl Code {
     fn wide_code(&self, kernel: FuncId) -> Option<&Inner> {
         let later = self.wide.get(kernel.index())?;
         let (inner, _) = later.code.get()?;
-        inner.as_ref().filter(|_| !later.given_up.load(Ordering::Relaxed))
+        inner
+            .as_ref()
+            .filter(|_| !later.given_up.load(Ordering::Relaxed))
     }
 
     /// Uses the code of a kernel whose threads go together no more: it is slower than the other.
@@ -220,12 +223,10 @@ impl Code {
         if limit >= SHALLOW {
             return Ok(&self.inner);
         }
-        let counted = self
-            .counted
-            .get_or_init(|| {
-                let module = &self.inner.module;
-                Inner::compile(module, &self.settings, 0, &self.given, None)
-            });
+        let counted = self.counted.get_or_init(|| {
+            let module = &self.inner.module;
+            Inner::compile(module, &self.settings, 0, &self.given, None)
+        });
         counted.as_ref().map_err(|_| Misuse::Depth)
     }
 

@@ -391,8 +391,7 @@ pub(super) fn compile(
             roots,
             calls: plan.as_ref().is_some_and(|plan| plan.calls),
             stack: plan.as_ref().is_some_and(|plan| plan.stack),
-            stops: (plan.as_ref())
-                .and_then(|own| Stops::new(own, module_plan.barriers(FuncId(i)))),
+            stops: (plan.as_ref()).and_then(|own| Stops::new(own, module_plan.barriers(FuncId(i)))),
             ..Entries::default()
         })
         .collect();

@@ -116,10 +116,10 @@ impl EngineConfig {
     /// By default threads go one after another at first. Code in which they go together takes ten times as long to make, and is made of a kernel
     /// during or before a launch that is worth it, seen by how long it and those before it run.
     ///
-    /// Results are the same, bit for bit. Kernels that call functions, or have local memory, are executed thread by thread whatever it says.
+    /// Results are the same, bit for bit, as far as they do not depend on the order in which threads come to atomics: those that go together
+    /// do each instruction before any does the next. Kernels that call functions, or have local memory, are executed thread by thread whatever it says.
     ///
-    /// Of several threads of a block that would fault, another one may be reported: those that go together do each instruction
-    /// before any does the next.
+    /// Likewise, of several threads of a block that would fault another one may be reported.
     #[must_use]
     pub fn width(self, threads: u32) -> Self {
         self.setting(crate::jit::WIDTH, threads.to_string())

@@ -1,12 +1,12 @@
 //! Running the CTAs of a launch on the worker threads.
 
-use super::runners::Runners;
 use super::cancel::Cancel;
 use super::device::Snapshot;
 use super::engine::EngineKind;
 use super::instance::Instance;
 use super::launch::{Launch, Report};
 use super::pool::STACK;
+use super::runners::Runners;
 use super::scratch::with_scratch;
 use super::watchdog;
 use crate::error::{Error, Internal};
@@ -155,8 +155,8 @@ impl Job {
         if let Some(cancel) = &launch.cancel {
             cancel.watch(&self.stop);
         }
-        let threads = (self.block.iter())
-            .fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
+        let threads =
+            (self.block.iter()).fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
         // With a seed lanes go as it says.
         if self.kind == EngineKind::Native && self.seed.is_none() {
             program.widen(self.kernel, threads);
@@ -199,7 +199,12 @@ impl Job {
         }
         let ran = [&job.single, &job.together].map(|n| n.load(Ordering::Relaxed));
         if job.kind == EngineKind::Native && ran.contains(&0) {
-            program.pace(job.kernel, [job.grid, job.block], ran[0] == 0, start.elapsed());
+            program.pace(
+                job.kernel,
+                [job.grid, job.block],
+                ran[0] == 0,
+                start.elapsed(),
+            );
         }
         Ok(Report {
             engine: job.kind,

@@ -72,6 +72,9 @@ mod tests {
         pace.note(SIZE, false, time);
         let other = [[5, 1, 1], [32, 1, 1]];
         assert!((0..9).all(|_| !pace.note(other, true, 3 * time)));
-        assert!(!told(&[(true, 5); 9]).contains(&true), "with nothing to compare with");
+        assert!(
+            !told(&[(true, 5); 9]).contains(&true),
+            "with nothing to compare with"
+        );
     }
 }

@@ -98,7 +98,12 @@ impl Program {
                     .iter()
                     .map(|_| AtomicU64::new(0))
                     .collect(),
-                paces: module.ir().functions.iter().map(|_| Mutex::default()).collect(),
+                paces: module
+                    .ir()
+                    .functions
+                    .iter()
+                    .map(|_| Mutex::default())
+                    .collect(),
                 interpreter: Interpreter::new(Arc::clone(module.ir())),
                 module: module.clone(),
                 native: OnceLock::new(),

@@ -305,15 +305,17 @@ impl ModulePlan {
             let own = suspends.then_some((&waits, &stopping, id));
             let plan = match facts::refuse(function, suspends) {
                 Some(absent) => Err(absent),
-                None => FunctionPlan::new(module, function, own, &known, width(id)).and_then(|plan| {
-                    let count = plan.handed_on(function);
-                    left = left.checked_sub(count).ok_or(Absent::TooLarge {
-                        what: "values that blocks hand on",
-                        count,
-                        limit: left,
-                    })?;
-                    Ok(plan)
-                }),
+                None => {
+                    FunctionPlan::new(module, function, own, &known, width(id)).and_then(|plan| {
+                        let count = plan.handed_on(function);
+                        left = left.checked_sub(count).ok_or(Absent::TooLarge {
+                            what: "values that blocks hand on",
+                            count,
+                            limit: left,
+                        })?;
+                        Ok(plan)
+                    })
+                }
             };
             refused.push(plan.as_ref().err().copied());
             functions.push(plan.ok());

@@ -14,8 +14,8 @@ use super::provenance::Provenance;
 use crate::ir::integer::Part;
 use crate::ir::memory::{Load, Order, Space};
 use crate::ir::{
-    Block, Function, Inst, IntTy, Kind, Module, Operand, Pure, PureOp, RegClass, Special, bits, compare,
-    convert, integer, sync,
+    Block, Function, Inst, IntTy, Kind, Module, Operand, Pure, PureOp, RegClass, Special, bits,
+    compare, convert, integer, sync,
 };
 
 /// How the values of a name differ between the threads of a run.
@@ -139,11 +139,7 @@ pub struct Of<'a> {
 impl Uniformity {
     /// Of a kernel. `unset` tells of a name whether it may be read before it is written, and so be 0; `of_all` of a block that ends with a
     /// meeting whether that is of all threads of a run.
-    pub fn new(
-        of: Of<'_>,
-        unset: impl Fn(Name) -> bool,
-        of_all: impl Fn(Block) -> bool,
-    ) -> Self {
+    pub fn new(of: Of<'_>, unset: impl Fn(Name) -> bool, of_all: impl Fn(Block) -> bool) -> Self {
         let Of {
             function, names, ..
         } = of;
@@ -181,9 +177,8 @@ impl Uniformity {
             names.defs(inst, |name| {
                 let old = shapes[name.index()];
                 let joined = old.map_or(new, |old| old.join(new));
-                let above = above.filter(|_| {
-                    definitions[name.index()] == 1 && joined == Shape::Varying
-                });
+                let above =
+                    above.filter(|_| definitions[name.index()] == 1 && joined == Shape::Varying);
                 if old != Some(joined) || alike[name.index()] != above {
                     shapes[name.index()] = Some(joined);
                     alike[name.index()] = above;
@@ -478,12 +473,7 @@ impl Of<'_> {
     }
 
     /// The shape of what an instruction writes; `None` while what it reads is not known.
-    fn shape(
-        self,
-        inst: &Inst,
-        shapes: &[Option<Shape>],
-        alike: &[Option<u32>],
-    ) -> Option<Shape> {
+    fn shape(self, inst: &Inst, shapes: &[Option<Shape>], alike: &[Option<u32>]) -> Option<Shape> {
         let mut known = true;
         let mut uniform = true;
         self.names.uses(inst, |n| match shapes[n.index()] {

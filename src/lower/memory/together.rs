@@ -156,9 +156,7 @@ impl<'a> Lower<'a, '_> {
             count: count as u8,
             stride,
         };
-        let apart = stride
-            .unsigned_abs()
-            .checked_mul(self.width().into())?;
+        let apart = stride.unsigned_abs().checked_mul(self.width().into())?;
         let near = apart <= FARTHEST_APART
             && stride % i64::from(reach.access.align) == 0
             && reach.address.offset.unsigned_abs() < 1 << 30;

@@ -88,7 +88,8 @@ impl<'a> Lower<'a, '_> {
 
     /// Goes on together from a point, with the lanes from that on which is turned to; then where each goes for itself, from where it stands.
     fn go_together(&mut self, lane: Lane, wide: &'a Wide, point: Value, alone: clif::Block) {
-        let (Some(taken), Some(regions), Some(passing)) = (lane.taken, &wide.regions, &wide.passing)
+        let (Some(taken), Some(regions), Some(passing)) =
+            (lane.taken, &wide.regions, &wide.passing)
         else {
             return;
         };
@@ -290,9 +291,13 @@ impl<'a> Lower<'a, '_> {
         let mut found = FxHashSet::default();
         let resume = regions.points[point as usize].resume;
         for &name in self.flow.ssa.kept(resume) {
-            let again = plan.regions.as_ref().zip(plan.steady.as_ref()).is_some_and(
-                |(regions, steady)| steady.is_found(name, regions.points[point as usize].stop),
-            );
+            let again =
+                plan.regions
+                    .as_ref()
+                    .zip(plan.steady.as_ref())
+                    .is_some_and(|(regions, steady)| {
+                        steady.is_found(name, regions.points[point as usize].stop)
+                    });
             if again {
                 self.rebuild(name, &mut found);
             }

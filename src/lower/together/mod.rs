@@ -33,6 +33,9 @@ pub(super) type Vectors = SmallVec<[Value; 4]>;
 /// Bytes of a vector.
 pub(super) const VECTOR: u32 = 16;
 
+/// Most instructions of a kernel in which what is the same for all runs is computed once.
+const HOISTED: usize = 64;
+
 /// The threads of a run.
 #[derive(Debug)]
 pub(super) struct Together<'a> {
@@ -105,12 +108,14 @@ impl<'a> Lower<'a, '_> {
         }
         let (head, first, _) = loops[2];
         let [z, y] = [loops[0].1, loops[1].1];
-        let (run, tail, over) = (
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-        );
-        let single = self.b.create_block();
+        let [run, tail, over, single] = [(); 4].map(|()| self.b.create_block());
+        // Where it is asked whether there are more threads in the row: Cranelift hoists what is the same for all runs out of the loop if that is
+        // at its end. It would fill all registers and more in large kernels.
+        let insts: usize = wide.function.blocks.iter().map(|b| b.insts.len()).sum();
+        let row = match insts <= HOISTED {
+            true => self.b.create_block(),
+            false => head,
+        };
         let [index, end, place] = [(); 3].map(|()| self.b.append_block_param(single, I32));
         let rest = self.b.ins().isub(nx, first);
         let enough = self
@@ -119,7 +124,10 @@ impl<'a> Lower<'a, '_> {
         self.b.ins().brif(enough, run, &[], tail, &[]);
         self.b.switch_to_block(tail);
         let args = [first.into(), nx.into(), zero.into()];
-        self.b.ins().brif(rest, single, &args, over, &[]);
+        match row == head {
+            true => self.b.ins().brif(rest, single, &args, over, &[]),
+            false => self.b.ins().jump(single, &args),
+        };
 
         let kept = self.kept_slot(wide);
         self.b.switch_to_block(run);
@@ -138,7 +146,7 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(latch);
         self.poll_if_long();
         let next = self.emit().add_k(first, width.into());
-        self.b.ins().jump(head, &[next.into()]);
+        self.b.ins().jump(row, &[next.into()]);
         self.endings();
         self.together = None;
 
@@ -166,8 +174,15 @@ impl<'a> Lower<'a, '_> {
         let next = self.emit().add_k(index, 1);
         let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
         let args = [next.into(), end.into(), place.into()];
-        self.b.ins().brif(more, single, &args, head, &[end.into()]);
+        self.b.ins().brif(more, single, &args, row, &[end.into()]);
 
+        if row != head {
+            // There is a thread in each row.
+            let to = self.b.append_block_param(row, I32);
+            self.b.switch_to_block(row);
+            let more = self.b.ins().icmp(IntCC::UnsignedLessThan, to, nx);
+            self.b.ins().brif(more, head, &[to.into()], over, &[]);
+        }
         self.b.switch_to_block(over);
         for &(head, index, count) in loops[..2].iter().rev() {
             let next = self.emit().add_k(index, 1);

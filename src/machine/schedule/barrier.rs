@@ -200,6 +200,7 @@ impl Schedule {
             warp.barred &= !lanes;
             warp.ready |= lanes;
         }
+        self.opened = true;
         barrier.arrived.fill(0);
         (barrier.arrivals, barrier.holds) = (0, 0);
         (barrier.all, barrier.numbered) = (false, false);

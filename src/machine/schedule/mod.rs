@@ -5,7 +5,8 @@
 //!
 //! # The canonical schedule
 //! Warps have their turns one after another, round after round. In its turn a warp runs as long as lanes of it are ready, and
-//! no more than [`RUNS`] times: all ready lanes to their next stops, then the meetings among them are looked at.
+//! no more than [`RUNS`] times: all ready lanes to their next stops, then the meetings among them are looked at. Where a barrier of
+//! the CTA opens its turn is over, too: so warps have theirs in the same order behind it.
 //! * A warp operation with a mask takes place when all live lanes of the mask wait at an equal operation with the same mask,
 //!   wherever it stands in the text.
 //! * One of the old kind, without a mask, and `activemask`, takes place when no lane of the warp is ready: for the lanes that
@@ -155,6 +156,8 @@ pub struct Schedule {
     runs: u32,
     /// Whether a lane did more than to use up its turn since then.
     moved: bool,
+    /// Whether a barrier opened in the turn.
+    opened: bool,
     /// Whether there are other CTAs in the cluster.
     accompanied: bool,
     shuffle: Option<Shuffle>,
@@ -209,6 +212,7 @@ impl Schedule {
             live: threads,
             runs: 0,
             moved: false,
+            opened: false,
             accompanied: false,
             shuffle,
         }
@@ -323,6 +327,7 @@ impl Schedule {
     fn turn(&mut self, index: usize, threads: &mut impl Threads) -> Result<bool, Fault> {
         let warp = &mut self.warps[index];
         warp.ready |= std::mem::take(&mut warp.yielded);
+        self.opened = false;
         let mut moved = false;
         let mut runs = 0;
         loop {
@@ -344,7 +349,8 @@ impl Schedule {
             };
             runs += 1;
             moved |= self.stop(index, lanes, together, threads)?;
-            let enough = runs >= RUNS || self.shuffle.as_mut().is_some_and(Shuffle::enough);
+            let enough =
+                runs >= RUNS || self.opened || self.shuffle.as_mut().is_some_and(Shuffle::enough);
             if enough {
                 self.runs = self.runs.saturating_add(runs);
                 return Ok(moved);

@@ -317,7 +317,7 @@ fn planned(body: &str) -> (Module, ModulePlan) {
     let text = format!(".version 8.7\n.target sm_90\n.address_size 64\n{body}");
     let source = Source::new("test.ptx", text);
     let module = crate::check::parse_and_check(source).unwrap_or_else(|e| panic!("{e}"));
-    let plan = ModulePlan::new(&module, true, SHALLOW, false);
+    let plan = ModulePlan::new(&module, true, SHALLOW, |_| 1);
     (module, plan)
 }
 

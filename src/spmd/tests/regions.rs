@@ -91,7 +91,7 @@ pub(super) fn plan(module: &Module) -> Result<FunctionPlan, Absent> {
     let kernel = FuncId(0);
     let stopping = crate::spmd::inline::stopping(module, &waits);
     let own = Some((&waits, &stopping, kernel));
-    FunctionPlan::new(module, &module.functions[0], own, false)
+    FunctionPlan::new(module, &module.functions[0], own, &[], 1)
 }
 
 #[test]
@@ -193,7 +193,7 @@ const CALLS: &str = "
 fn functions_that_wait_are_compiled_within_the_kernel() {
     let source = Source::new("calls.ptx", CALLS);
     let module = crate::check::parse_and_check(source).unwrap_or_else(|e| panic!("{e}"));
-    let plan = ModulePlan::new(&module, true, SHALLOW, false);
+    let plan = ModulePlan::new(&module, true, SHALLOW, |_| 1);
     let kernel = module.function("k").expect("the kernel");
     assert_eq!(plan.absent[kernel.index()], None);
     let plan = plan.function(kernel).expect("it can be compiled");

@@ -6,7 +6,7 @@ use super::memory::OpenRun;
 use super::region::Lane;
 use super::site::{Cause, Site};
 use super::symbols::Symbol;
-use super::together::Together;
+use super::together::{Parts, Together};
 use super::{Options, Sites, abi};
 use crate::diag::Span;
 use crate::ir::control::{CallType, Terminator};
@@ -352,9 +352,10 @@ impl<'a, 'f> Lower<'a, 'f> {
         self.locate(body.span);
         match self.regions.and_then(|r| Some((r, r.meets(block)?))) {
             Some((regions, point)) => self.meet(regions, point),
-            None => match left {
-                Some(leave) => self.part(body, leave),
-                None => self.terminator(body),
+            None => match (left, self.sides(block)) {
+                (Some((number, leave)), _) => self.part(body, Parts::ForGood(number, leave)),
+                (None, Some(sides)) => self.part(body, Parts::Meets(sides)),
+                (None, None) => self.terminator(body),
             },
         }
     }
@@ -850,7 +851,7 @@ impl<'a, 'f> Lower<'a, 'f> {
     }
 
     /// Instructions from here on belong to this text.
-    fn locate(&mut self, span: Span) {
+    pub(super) fn locate(&mut self, span: Span) {
         if self.spans.last() != Some(&span) {
             self.spans.push(span);
         }

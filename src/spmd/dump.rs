@@ -3,7 +3,7 @@
 use super::wide::{Why, Wide};
 use super::{Effort, FunctionPlan, ModulePlan, Root};
 use super::{Name, Shape};
-use crate::ir::{FuncId, Function, Module, RegInfo};
+use crate::ir::{Block, FuncId, Function, Module, RegInfo};
 use std::fmt::Write;
 
 /// The plan of a function as text, with the facts about it.
@@ -153,9 +153,11 @@ fn write_wide(text: &mut String, function: &Function, wide: &Wide) -> std::fmt::
     let parts = |why: &Why| matches!(why, Why::Parts);
     let branches = wide.leaves.iter().filter(|l| parts(&l.why)).count();
     let supposed = wide.leaves.len() - branches;
+    let blocks = (0..wide.function.blocks.len() as u32).map(Block);
+    let met = blocks.filter(|&b| wide.sides(b).is_some()).count();
     writeln!(
         text,
-        "  threads part at {branches} branches, or where one of {supposed} things supposed of their values does not hold"
+        "  threads part at {branches} branches, at {met} until they meet again, or where one of {supposed} things supposed of their values does not hold"
     )
 }
 

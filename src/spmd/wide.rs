@@ -2,7 +2,8 @@
 //!
 //! A kernel is lowered twice: for runs, whose values of a register lie side by side in vectors unless they are uniform or affine
 //! ([`uniformity`](super::uniformity)), and for single threads. Where a branch takes some threads of a run this way and some that way, or what
-//! was supposed of their values does not hold, each thread of the run goes on by itself, to its end.
+//! was supposed of their values does not hold, each thread of the run goes on by itself, to its end; but where the ways are short and meet again ([`Sides`]), the
+//! threads go these one after another, and on together.
 //!
 //! Guarantees: in the function that it gives, a place where a run may be left begins a block, and a branch that may part threads has a
 //! block of its own.
@@ -18,7 +19,7 @@ use super::steady::Steady;
 use super::uniformity::{Of, Shape, Supposed, Uniformity};
 use crate::diag::Span;
 use crate::ir::control::Terminator;
-use crate::ir::{BasicBlock, Block, Function, Kind, Module, Operand};
+use crate::ir::{BasicBlock, Block, Function, Inst, Kind, Module, Operand};
 use crate::machine::schedule::{Known, LANES};
 
 /// Instructions that a kernel may have to be lowered for runs, too.
@@ -32,6 +33,22 @@ pub enum Why {
     /// What is supposed may not hold for the threads of the run.
     Unlike(Supposed),
 }
+
+/// What threads do that part at a branch and meet again behind it, without stopping in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sides {
+    /// The blocks of either way; none where it leads to where they meet.
+    pub ways: [Vec<Block>; 2],
+    /// Where they meet.
+    pub join: Block,
+    /// What is read on the ways that was there before.
+    pub read: Vec<Name>,
+    /// What is written on them and read later.
+    pub changed: Vec<Name>,
+}
+
+/// Most instructions of both ways.
+const MOST_ASIDE: usize = 48;
 
 /// A place where a run may be left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +82,8 @@ pub struct Wide {
     pub leaves: Vec<Leave>,
     /// Which of them begins a block.
     at: Vec<Option<u32>>,
+    /// What threads do that part at the end of a block, and meet again.
+    sides: Vec<Option<Sides>>,
 }
 
 impl Wide {
@@ -114,7 +133,7 @@ impl Wide {
         let uniformity = Uniformity::new(of, unset, of_all);
         let Cut {
             mut function,
-            leaves,
+            mut leaves,
             from,
             last,
         } = cut(function, names, &uniformity);
@@ -136,17 +155,34 @@ impl Wide {
             };
             steady.is_some_and(|s| s.is_found(name, whole))
         };
-        let mut at = vec![None; function.blocks.len()];
-        for (i, leave) in (0..).zip(&leaves) {
-            at[leave.block.index()] = Some(i);
-        }
-        let left: Vec<Block> = leaves.iter().map(|l| l.block).collect();
         let flow = |regions: Option<&Regions>, left: &[Block]| {
             let cfg = Cfg::new(&function, regions, left);
             let ssa = Ssa::new(&function, regions, &cfg, names, left, found).ok()?;
             Some(Flow { cfg, ssa })
         };
         let together = flow(passing.as_ref(), &[])?;
+        let mut sides = vec![None; function.blocks.len()];
+        leaves.retain(|leave| {
+            let own = match leave.why {
+                Why::Parts => Aside {
+                    function: &function,
+                    regions: regions.as_ref(),
+                    flow: &together,
+                    names,
+                    uniformity: &uniformity,
+                }
+                .sides(leave.block),
+                Why::Unlike(_) => None,
+            };
+            let stays = own.is_none();
+            sides[leave.block.index()] = own;
+            stays
+        });
+        let mut at = vec![None; function.blocks.len()];
+        for (i, leave) in (0..).zip(&leaves) {
+            at[leave.block.index()] = Some(i);
+        }
+        let left: Vec<Block> = leaves.iter().map(|l| l.block).collect();
         let single = flow(regions.as_ref(), &left)?;
         let runs = (function.blocks.iter())
             .map(|b| runs::runs(module, &function, names, provenance, b))
@@ -159,6 +195,7 @@ impl Wide {
             runs,
             leaves,
             at,
+            sides,
             regions,
             passing,
             function,
@@ -178,9 +215,92 @@ impl Wide {
         Some((i, self.leaves[i as usize]))
     }
 
+    /// What threads do that part at the end of a block, if they meet again.
+    pub fn sides(&self, block: Block) -> Option<&Sides> {
+        self.sides[block.index()].as_ref()
+    }
+
     /// The names that live where a run is left.
     pub fn kept(&self, leave: &Leave) -> &[Name] {
         self.single.ssa.kept(leave.block)
+    }
+}
+
+/// Where it is looked for ways that meet again.
+struct Aside<'a> {
+    function: &'a Function,
+    regions: Option<&'a Regions>,
+    flow: &'a Flow,
+    names: &'a Names,
+    uniformity: &'a Uniformity,
+}
+
+impl Aside<'_> {
+    /// Of the branch at the end of a block.
+    fn sides(&self, branch: Block) -> Option<Sides> {
+        let &Terminator::Branch { then, other, .. } = &self.function.block(branch).terminator
+        else {
+            return None;
+        };
+        let [(first, join), (second, behind)] = [self.way(then)?, self.way(other)?];
+        if join != behind || then == other {
+            return None;
+        }
+        let ways = [first, second];
+        let insts = || {
+            ways.iter()
+                .map(|way| way.iter().flat_map(|&b| &self.function.block(b).insts))
+        };
+        if insts().map(Iterator::count).sum::<usize>() > MOST_ASIDE {
+            return None;
+        }
+        let (mut read, mut changed) = (Vec::new(), Vec::new());
+        for way in insts() {
+            let mut defined = Vec::new();
+            for inst in way {
+                self.names.uses(inst, |n| {
+                    if !defined.contains(&n) && !read.contains(&n) {
+                        read.push(n);
+                    }
+                });
+                self.names.defs(inst, |n| defined.push(n));
+            }
+            changed.extend(defined);
+        }
+        let met = self.flow.ssa.phis(join);
+        changed.retain(|n| met.contains(n));
+        changed.sort_unstable();
+        changed.dedup();
+        // Threads that did not go that way have what they had.
+        let varies = |n: &Name| self.uniformity.of(*n) == Shape::Varying;
+        changed.iter().all(varies).then_some(Sides {
+            ways,
+            join,
+            read,
+            changed,
+        })
+    }
+
+    /// The blocks from one on to which nothing else leads, and where they lead; `None` if threads part again, stop or end there.
+    fn way(&self, mut at: Block) -> Option<(Vec<Block>, Block)> {
+        let mut way = Vec::new();
+        while let [_] = self.flow.cfg.preds(at) {
+            let body = self.function.block(at);
+            let apart =
+                |inst: &Inst| matches!(inst.kind, Kind::Call(_) | Kind::Meet(_) | Kind::Stack(_));
+            let points = self.regions.is_some_and(|r| {
+                r.meets(at).is_some() || r.yields(at).is_some() || r.resumed(at).is_some()
+            });
+            let Terminator::Jump(next) = body.terminator else {
+                return None;
+            };
+            if points || body.insts.iter().any(apart) || way.contains(&at) {
+                return None;
+            }
+            way.push(at);
+            at = next;
+        }
+        Some((way, at))
     }
 }
 

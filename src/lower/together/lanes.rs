@@ -101,6 +101,7 @@ impl<'a> Lower<'a, '_> {
             undo: Vec::new(),
             kept,
             apart: Apart::Lanes { taken, head: alone },
+            one_lane: false,
         });
         self.function = &wide.function;
         self.runs_of = &wide.runs;

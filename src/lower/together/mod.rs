@@ -3,9 +3,10 @@
 //! What is the same for all threads of a run, or differs by a constant from one to the next, is a value of the first thread, and its
 //! instructions are those of a single thread. The rest lies in vectors ([`Vectors`]): pure instructions are widened
 //! ([`widen`](super::widen)), accesses side by side are one ([`memory`](super::memory)), and anything else is done for one thread after the
-//! other. Where threads part, what lives is kept in memory and each goes on by itself.
+//! other. Where threads part, what lives is kept in memory and each goes on by itself, for good or until they meet again ([`sides`]).
 
 mod lanes;
+mod sides;
 mod warp;
 
 use super::context::DONE;
@@ -17,7 +18,7 @@ use crate::ir::control::Terminator;
 use crate::ir::memory::{Base, Order, Space, Store};
 use crate::ir::{BasicBlock, Block, Inst, Kind, Operand, Reg, RegClass};
 use crate::spmd::uniformity::{Supposed, loads_the_same};
-use crate::spmd::wide::{Leave, Why};
+use crate::spmd::wide::{Leave, Sides, Why};
 use crate::spmd::{Flow, Name, Run, Shape, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32X4, F64X2, I8, I32, I32X4, I64, I64X2};
@@ -47,6 +48,8 @@ pub(super) struct Together<'a> {
     kept: StackSlot,
     /// Where its threads go on one by one.
     apart: Apart,
+    /// Whether it is one thread's turn, which has values of its own.
+    one_lane: bool,
 }
 
 /// Where the threads of a run go on one by one.
@@ -61,6 +64,15 @@ enum Apart {
         /// Where each goes on from where it stands.
         head: clif::Block,
     },
+}
+
+/// What becomes of threads that part at a branch.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Parts<'a> {
+    /// Each goes on by itself, at a place with this number.
+    ForGood(u32, Leave),
+    /// They meet again.
+    Meets(&'a Sides),
 }
 
 /// The first thread of a run.
@@ -138,6 +150,7 @@ impl<'a> Lower<'a, '_> {
             undo: Vec::new(),
             kept,
             apart: Apart::Threads(single),
+            one_lane: false,
         });
         self.begin_flow(wide, &wide.together);
         let latch = self.b.create_block();
@@ -223,8 +236,15 @@ impl<'a> Lower<'a, '_> {
     /// How the values of a name differ; uniform for a single thread.
     pub(super) fn shape(&self, name: Name) -> Shape {
         match &self.together {
-            Some(together) => together.plan.uniformity.of(name),
-            None => Shape::Uniform,
+            Some(together) if !together.one_lane => together.plan.uniformity.of(name),
+            Some(_) | None => Shape::Uniform,
+        }
+    }
+
+    /// Says whether it is one thread's turn, which has values of its own.
+    fn set_one_lane(&mut self, one_lane: bool) {
+        if let Some(together) = &mut self.together {
+            together.one_lane = one_lane;
         }
     }
 
@@ -703,10 +723,19 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// A branch at which threads may part.
-    pub(super) fn part(&mut self, block: &'a BasicBlock, (number, leave): (u32, Leave)) {
+    /// What threads do that part at the end of a block and meet again.
+    pub(super) fn sides(&self, block: Block) -> Option<&'a Sides> {
+        self.together.as_ref()?.plan.sides(block)
+    }
+
+    /// A branch at which threads may part, for good, or until they meet again.
+    pub(super) fn part(&mut self, block: &'a BasicBlock, parts: Parts<'a>) {
         let &Terminator::Branch { cond, then, other } = &block.terminator else {
-            return self.leave_run(number, leave);
+            // One of many ways: only two of them are known to meet again.
+            if let Parts::ForGood(number, leave) = parts {
+                self.leave_run(number, leave);
+            }
+            return;
         };
         let masks = self.vectors(cond.into());
         let every = self.meet_masks(&masks, true);
@@ -718,7 +747,10 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(some);
         self.b.ins().brif(any, mixed, &[], other, &other_args);
         self.b.switch_to_block(mixed);
-        self.leave_run(number, leave);
+        match parts {
+            Parts::ForGood(number, leave) => self.leave_run(number, leave),
+            Parts::Meets(sides) => self.go_sides(sides, &masks),
+        }
     }
 
     /// Leaves the run: keeps what lives, and turns to its threads one after another.
@@ -775,25 +807,11 @@ impl<'a> Lower<'a, '_> {
                 Shape::Uniform => self.b.ins().load(ty, trusted(), base, at),
                 Shape::Affine(stride) => {
                     let first = self.b.ins().load(ty, trusted(), base, at);
-                    let stride = self.k(I64, stride as u64);
-                    let more = self.b.ins().imul(lane, stride);
-                    let more = self.emit().resize(more, ty, false);
-                    self.b.ins().iadd(first, more)
+                    self.further(class, first, lane, stride)
                 }
                 Shape::Varying => {
-                    let shift = if lanes_of(class) == 2 { 3 } else { 2 };
-                    let offset = self.emit().shl_k(lane, shift);
-                    let pointer = self.b.ins().iadd(base, offset);
-                    match class {
-                        RegClass::Pred => {
-                            let mask = self.b.ins().load(I32, trusted(), pointer, at);
-                            let bit = self.emit().and_k(mask, 1);
-                            self.emit().resize(bit, I8, false)
-                        }
-                        RegClass::B8 | RegClass::B16 | RegClass::B32 | RegClass::B64 => {
-                            self.b.ins().load(ty, trusted(), pointer, at)
-                        }
-                    }
+                    let pointer = self.lane_place(class, base, lane);
+                    self.kept_value(class, pointer, at)
                 }
             };
             self.set(name, value);

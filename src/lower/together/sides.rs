@@ -1,0 +1,198 @@
+//! Branches at which threads of a run part and behind which they soon meet again: each goes its way by itself, one after the other, and they go on
+//! together.
+
+use super::super::emit::clif_type;
+use super::super::function::{Lower, trusted};
+use super::{VECTOR, Vectors, lanes_of, vector_type};
+use crate::ir::{Block, RegClass};
+use crate::spmd::wide::Sides;
+use crate::spmd::{Name, Shape};
+use cranelift_codegen::ir::types::{I8, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
+use rustc_hash::FxHashMap;
+
+/// Where in memory the values of a register that all threads have are, by register.
+struct Places {
+    base: Value,
+    offsets: FxHashMap<Name, i32>,
+}
+
+impl<'a> Lower<'a, '_> {
+    /// Has threads for which the condition of a branch holds, and does not, go their ways. Ends the block with a jump to where they meet.
+    pub(super) fn go_sides(&mut self, sides: &'a Sides, masks: &Vectors) {
+        let mark = self.vectors_mark();
+        let places = self.put_down(sides);
+        let bits = self.bits_of_masks(masks);
+        let others = {
+            let all = u32::MAX >> (32 - self.width());
+            let all = self.k(I32, all.into());
+            self.b.ins().bxor(bits, all)
+        };
+        for (way, bits) in sides.ways.iter().zip([bits, others]) {
+            if !way.is_empty() {
+                self.go_way(sides, way, bits, &places);
+            }
+        }
+        for &name in &sides.changed {
+            let class = self.plan.names.class(name);
+            let vectors = (0..self.width() / lanes_of(class))
+                .map(|i| {
+                    let at = places.offsets[&name] + (i * VECTOR) as i32;
+                    (self.b.ins()).load(vector_type(class), trusted(), places.base, at)
+                })
+                .collect();
+            self.set_vectors(name, vectors);
+        }
+        let args = self.block_args(sides.join);
+        let join = self.blocks[sides.join.index()];
+        self.b.ins().jump(join, &args);
+        self.forget_vectors(mark);
+    }
+
+    /// Puts into memory what threads read on their ways, and what they may change.
+    fn put_down(&mut self, sides: &Sides) -> Places {
+        let names: Vec<Name> = (sides.read.iter().copied())
+            .filter(|&n| self.varies(n))
+            .chain(
+                sides
+                    .changed
+                    .iter()
+                    .copied()
+                    .filter(|n| !sides.read.contains(n)),
+            )
+            .collect();
+        let mut offsets = FxHashMap::default();
+        let mut end = 0;
+        for &name in &names {
+            offsets.insert(name, end as i32);
+            end += self.bytes(name);
+        }
+        let slot = self.stack_slot(end, VECTOR);
+        let base = self.b.ins().stack_addr(I64, slot, 0);
+        for name in names {
+            let vectors = self.settled_vectors(name);
+            for (i, vector) in (0..).zip(vectors) {
+                let at = offsets[&name] + i * VECTOR as i32;
+                self.b.ins().store(trusted(), vector, base, at);
+            }
+        }
+        Places { base, offsets }
+    }
+
+    /// One bit for each thread.
+    fn bits_of_masks(&mut self, masks: &Vectors) -> Value {
+        let mut bits = None;
+        for (i, &mask) in (0..).zip(masks) {
+            let own = self.b.ins().vhigh_bits(I32, mask);
+            let own = self.emit().shl_k(own, 4 * i);
+            bits = Some(match bits {
+                None => own,
+                Some(others) => self.b.ins().bor(others, own),
+            });
+        }
+        bits.unwrap_or(masks[0])
+    }
+
+    /// Has the threads whose bits are set, one at least, go a way.
+    fn go_way(&mut self, sides: &'a Sides, way: &'a [Block], bits: Value, places: &Places) {
+        let function = self.function;
+        let (owner, undo) = (self.owner, self.undo.len());
+        let [head, over] = [(); 2].map(|()| self.b.create_block());
+        let left = self.b.append_block_param(head, I32);
+        self.b.ins().jump(head, &[bits.into()]);
+        self.b.switch_to_block(head);
+        let lane = self.b.ins().ctz(left);
+        let lane = self.emit().resize(lane, I64, false);
+        for &name in &sides.read {
+            let class = self.plan.names.class(name);
+            match self.shape(name) {
+                Shape::Uniform => {}
+                Shape::Affine(stride) => {
+                    let first = self.value(name);
+                    let value = self.further(class, first, lane, stride);
+                    self.set(name, value);
+                }
+                Shape::Varying => {
+                    let at = self.lane_place(class, places.base, lane);
+                    let value = self.kept_value(class, at, places.offsets[&name]);
+                    self.set(name, value);
+                }
+            }
+        }
+        let first = self.first_thread();
+        self.turn_to_thread(&first, lane);
+        self.set_one_lane(true);
+        for &block in way {
+            if let Some(regions) = self.regions {
+                self.owner = regions.owner(block);
+            }
+            for inst in &function.block(block).insts {
+                self.locate(inst.span);
+                self.instruction(inst);
+            }
+        }
+        let mut defined = Vec::new();
+        for inst in way.iter().flat_map(|&b| &function.block(b).insts) {
+            self.plan.names.defs(inst, |n| defined.push(n));
+        }
+        for &name in sides.changed.iter().filter(|n| defined.contains(n)) {
+            let class = self.plan.names.class(name);
+            let mut value = self.value(name);
+            if class == RegClass::Pred {
+                let bit = self.emit().resize(value, I32, false);
+                value = self.b.ins().ineg(bit);
+            }
+            let at = self.lane_place(class, places.base, lane);
+            self.b
+                .ins()
+                .store(trusted(), value, at, places.offsets[&name]);
+        }
+        self.set_one_lane(false);
+        self.turn_back(&first);
+        self.owner = owner;
+        while self.undo.len() > undo {
+            if let Some((name, old)) = self.undo.pop() {
+                self.current[name.index()] = old;
+            }
+        }
+        let less = self.emit().add_k(left, u64::MAX);
+        let next = self.b.ins().band(left, less);
+        self.b.ins().brif(next, head, &[next.into()], over, &[]);
+        self.b.switch_to_block(over);
+    }
+
+    /// What a thread has so many threads further on.
+    pub(super) fn further(
+        &mut self,
+        class: RegClass,
+        first: Value,
+        lane: Value,
+        stride: i64,
+    ) -> Value {
+        let stride = self.k(I64, stride as u64);
+        let more = self.b.ins().imul(lane, stride);
+        let more = self.emit().resize(more, clif_type(class), false);
+        self.b.ins().iadd(first, more)
+    }
+
+    /// Where a thread's of values side by side is, from the first.
+    pub(super) fn lane_place(&mut self, class: RegClass, base: Value, lane: Value) -> Value {
+        let shift = if lanes_of(class) == 2 { 3 } else { 2 };
+        let offset = self.emit().shl_k(lane, shift);
+        self.b.ins().iadd(base, offset)
+    }
+
+    /// A thread's value of those that were put into memory.
+    pub(super) fn kept_value(&mut self, class: RegClass, pointer: Value, at: i32) -> Value {
+        match class {
+            RegClass::Pred => {
+                let mask = self.b.ins().load(I32, trusted(), pointer, at);
+                let bit = self.emit().and_k(mask, 1);
+                self.emit().resize(bit, I8, false)
+            }
+            RegClass::B8 | RegClass::B16 | RegClass::B32 | RegClass::B64 => {
+                (self.b.ins()).load(clif_type(class), trusted(), pointer, at)
+            }
+        }
+    }
+}

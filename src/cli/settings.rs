@@ -13,7 +13,7 @@ pub(super) struct Set {
     /// A setting of Cranelift's; `ptxlift settings` lists them
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse)]
     set: Vec<Setting>,
-    /// How many threads of a kernel native code takes together, side by side in vectors: 1, 4, 8 or 16, or `auto`: one after another until
+    /// How many threads of a kernel native code takes together, side by side in vectors: 1, 4, 8, 16 or 32, or `auto`: one after another until
     /// making other code pays; `test` and `fuzz` take `all` of the numbers [default: auto]
     #[arg(long, value_name = "W", value_parser = parse_width)]
     width: Option<Width>,
@@ -32,7 +32,7 @@ fn parse_width(text: &str) -> Result<Width, String> {
         Ok(width) if WIDTHS.contains(&width) => Ok(Width::One(width)),
         _ if text == "all" => Ok(Width::All),
         _ if text == jit::AUTO => Ok(Width::Auto),
-        _ => Err("it is 1, 4, 8, 16, auto or all".to_string()),
+        _ => Err("it is 1, 4, 8, 16, 32, auto or all".to_string()),
     }
 }
 
@@ -68,7 +68,7 @@ impl Set {
     pub(super) fn require_one_width(&self) -> Result<(), Failure> {
         match self.width {
             Some(Width::All) => Err(Failure::Usage(
-                "`--width all` is for `test` and `fuzz`; here it is 1, 4, 8, 16 or auto"
+                "`--width all` is for `test` and `fuzz`; here it is 1, 4, 8, 16, 32 or auto"
                     .to_string(),
             )),
             Some(Width::One(_) | Width::Auto) | None => Ok(()),

@@ -9,7 +9,7 @@ use crate::ir::sync::{Meet, as_meet};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::lower::LOCAL_TOP_BYTES;
 use crate::lower::context::{self, Context, Extent, FaultRecord, Start};
-use crate::machine::schedule::{Known, Shuffle};
+use crate::machine::schedule::{Known, LANES, Shuffle};
 use crate::machine::{Fault, FaultKind, Launch, Neighbours, Room, Scratch, Seat, with_stack};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::{Absent, Facts, MOST_BETWEEN, Root};
@@ -28,6 +28,10 @@ const WIDENING: u32 = 12;
 /// Most threads that go together, in kernels of no more Cranelift instructions than this, without loops.
 const MOST: u32 = 16;
 const TINY: usize = 110;
+
+/// Most Cranelift instructions, for each point at which threads stop and in all, of kernels that go by whole warps for it.
+const BETWEEN: usize = 200;
+const SHORT: usize = 1_200;
 
 /// No kernel of more Cranelift instructions is made to have its threads go together.
 const MOST_WIDENED: usize = 20_000;
@@ -111,9 +115,9 @@ impl Code {
         })
     }
 
-    /// Makes code of a kernel whose threads go together, unless somebody else has begun to, and the settings want none. Launches use it
-    /// that say so ([`Launch::together`]).
-    pub fn make_wide(&self, kernel: FuncId) {
+    /// Makes code of a kernel whose threads go together, unless somebody else has begun to, and the settings want none; best for blocks with `rows`
+    /// threads in x. Launches use it that say so ([`Launch::together`]).
+    pub fn make_wide(&self, kernel: FuncId, rows: u32) {
         let (Some(later), Some(width)) = (self.wide.get(kernel.index()), self.settings.later)
         else {
             return;
@@ -122,18 +126,24 @@ impl Code {
             return;
         }
         let started = Instant::now();
-        let settings = Settings {
-            width: if self.is_tiny(kernel) { MOST } else { width },
-            later: None,
-            ..self.settings.clone()
+        let make = |width| {
+            let settings = Settings {
+                width,
+                later: None,
+                ..self.settings.clone()
+            };
+            let made = catch_unwind(AssertUnwindSafe(|| {
+                let module = &self.inner.module;
+                Inner::compile(module, &settings, SHALLOW, &Given::default(), Some(kernel))
+            }));
+            // What is wrong with it, the code that there is has not.
+            let made = made.ok().and_then(Result::ok);
+            made.filter(|inner| inner.compiled.together[kernel.index()])
         };
-        let made = catch_unwind(AssertUnwindSafe(|| {
-            let module = &self.inner.module;
-            Inner::compile(module, &settings, SHALLOW, &Given::default(), Some(kernel))
-        }));
-        // What is wrong with it, the code that there is has not.
-        let made = made.ok().and_then(Result::ok);
-        let made = made.filter(|inner| inner.compiled.together[kernel.index()]);
+        let warps = self.is_made_of_meetings(kernel) && rows.is_multiple_of(LANES as u32);
+        let whole = warps.then(|| make(LANES as u32));
+        let made =
+            (whole.flatten()).or_else(|| make(if self.is_tiny(kernel) { MOST } else { width }));
         // Nobody else has begun.
         drop(later.code.set((made, started.elapsed())));
     }
@@ -177,6 +187,15 @@ impl Code {
         }
         let tiny = |stats: FunctionStats| stats.clif_instructions <= TINY;
         !loops && self.function_stats(kernel).is_some_and(tiny)
+    }
+
+    /// Whether a kernel does little between one meeting of its threads and the next: whole warps save most, if they are rows.
+    fn is_made_of_meetings(&self, kernel: FuncId) -> bool {
+        let stops = &self.inner.compiled.entries[kernel.index()].stops;
+        let points = stops.as_ref().map_or(0, |stops| stops.sites.len());
+        let most = SHORT.min(BETWEEN * points);
+        let short = |stats: FunctionStats| stats.clif_instructions <= most;
+        self.function_stats(kernel).is_some_and(short)
     }
 
     fn may_widen(&self, kernel: FuncId) -> bool {

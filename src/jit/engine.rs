@@ -261,7 +261,7 @@ impl Compiler {
 }
 
 /// Compiles a module, functions that are given as they are. Calls nested no deeper than `shallow` are not counted. With `only` one of its kernels,
-/// which calls nothing, and nothing else.
+/// if its threads may go together, and nothing else.
 pub(super) fn compile(
     module: &Module,
     settings: &Settings,
@@ -290,7 +290,8 @@ pub(super) fn compile(
         let Some(own) = plan.function(id) else {
             continue;
         };
-        if only.is_some_and(|only| only != id) {
+        // A kernel that calls functions has no such plan.
+        if only.is_some_and(|only| only != id || own.wide.is_none()) {
             continue;
         }
         if settings.verify {

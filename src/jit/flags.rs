@@ -188,7 +188,7 @@ impl Host {
 pub const WIDTH: &str = "width";
 
 /// The numbers that it may be.
-pub const WIDTHS: [u32; 4] = [1, 4, 8, 16];
+pub const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
 
 /// What it is by default: threads go together in kernels that are launched often enough, or run long enough.
 pub const AUTO: &str = "auto";
@@ -206,7 +206,7 @@ pub fn choose(settings: &mut Settings, name: &str, value: &str) -> Result<(), St
                 let default = Settings::default();
                 (default.width, default.later)
             }
-            None => return Err(format!("`{name}={value}`: it is {AUTO}, 1, 4, 8 or 16")),
+            None => return Err(format!("`{name}={value}`: it is {AUTO}, 1, 4, 8, 16 or 32")),
         };
         return Ok(());
     }

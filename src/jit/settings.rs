@@ -33,7 +33,7 @@ pub struct Settings {
     pub checked: bool,
     /// Whether Cranelift verifies what it is given; slow, on by default in debug builds.
     pub verify: bool,
-    /// How many threads of a kernel go together, their values side by side in vectors: 4, 8 or 16; 1 for one after
+    /// How many threads of a kernel go together, their values side by side in vectors: 4, 8, 16 or 32; 1 for one after
     /// another.
     pub width: u32,
     /// How many go together in the code that is made of a kernel later, when it pays ([`Code::make_wide`](super::Code::make_wide)); `None` if none is.

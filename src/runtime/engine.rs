@@ -109,9 +109,9 @@ impl EngineConfig {
         self
     }
 
-    /// How many threads of a kernel native code takes together, their values side by side in vectors: 4, 8 or 16, or 1 for
+    /// How many threads of a kernel native code takes together, their values side by side in vectors: 4, 8, 16 or 32, or 1 for
     /// one thread after another; other numbers are told when a module is compiled. Where threads of whole warps do something together, the
-    /// warp goes together, whichever of the three it is.
+    /// warp goes together, whichever it is.
     ///
     /// By default threads go one after another at first. Code in which they go together takes ten times as long to make, and is made of a kernel
     /// during or before a launch that is worth it, seen by how long it and those before it run.

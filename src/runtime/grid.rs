@@ -31,7 +31,7 @@ pub(super) struct Job {
     pub(super) kernel: FuncId,
     pub(super) kind: EngineKind,
     grid: [u32; 3],
-    block: [u32; 3],
+    pub(super) block: [u32; 3],
     /// How the grid is divided.
     pub(super) clusters: Clusters,
     params: SmallVec<[u8; 64]>,
@@ -159,7 +159,7 @@ impl Job {
             (self.block.iter()).fold(self.blocks, |n, &extent| n.saturating_mul(extent.into()));
         // With a seed lanes go as it says.
         if self.kind == EngineKind::Native && self.seed.is_none() {
-            program.widen(self.kernel, threads);
+            program.widen(self.kernel, self.block[0], threads);
         }
         let start = Instant::now();
         let _watch = limit.map(|l| watchdog::watch(&self.stop, l)).transpose()?;

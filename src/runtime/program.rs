@@ -229,8 +229,8 @@ impl Program {
         }
     }
 
-    /// Before a launch of so many threads: makes native code in which they go together, if with the launches before it this one is worth it.
-    pub(super) fn widen(&self, kernel: FuncId, threads: u64) {
+    /// Before a launch of so many threads, `rows` in x in each block: makes native code in which they go together, if with the launches before it this one is worth it.
+    pub(super) fn widen(&self, kernel: FuncId, rows: u32, threads: u64) {
         let Some(code) = self.made() else { return };
         let Some(takes) = code.widening_takes(kernel) else {
             return;
@@ -239,7 +239,7 @@ impl Program {
         let work = threads.saturating_mul(self.facts(kernel).instructions) / INSTRUCTIONS;
         let spent = self.shared.spent[kernel.index()].load(Ordering::Relaxed);
         if Duration::from_nanos(spent.saturating_add(work)) > takes * GAIN {
-            code.make_wide(kernel);
+            code.make_wide(kernel, rows);
         }
     }
 

@@ -70,7 +70,7 @@ impl<'a> Runners<'a> {
         let asked = self.blocks[0].get() + 1;
         if asked.is_power_of_two() && self.pays(code, asked) {
             self.each.set(self.each_block(asked));
-            code.make_wide(kernel);
+            code.make_wide(kernel, self.job.block[0]);
         }
         if code.is_wide(kernel)
             // The launch is the same but for that.

@@ -9,6 +9,7 @@ mod limits;
 mod readings;
 mod settings;
 mod surface;
+mod together;
 mod wrong_use;
 
 use ptxlift::{

@@ -20,11 +20,7 @@ impl<'a> Lower<'a, '_> {
     /// Tries to have a run of lanes go together, from the lane that is turned to on; goes on where each goes for itself.
     pub(in super::super) fn lanes_together(&mut self, lane: Lane, wide: &'a Wide) {
         let width = self.width();
-        let (look, run, alone) = (
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-        );
+        let [look, run, apart, alone] = [(); 4].map(|()| self.b.create_block());
         let number = self.b.use_var(lane.number);
         let last = self.emit().add_k(number, u64::from(width) - 1);
         let end = self.field(Field::LANES_END);
@@ -36,9 +32,18 @@ impl<'a> Lower<'a, '_> {
         let (point, same) = self.where_lanes_stand(at, width);
         let row = self.is_row(lane, last);
         let both = self.b.ins().band(same, row);
-        self.b.ins().brif(both, run, &[], alone, &[]);
+        self.b.ins().brif(both, run, &[], apart, &[]);
+        // It need not be tried again from each of them on.
+        self.b.switch_to_block(apart);
+        if let Some(taken) = lane.taken {
+            let until = self.emit().add_k(last, 1);
+            self.b.def_var(taken.until, until);
+            let nowhere = self.k(I32, 0);
+            self.b.def_var(taken.place, nowhere);
+        }
+        self.b.ins().jump(alone, &[]);
         self.b.switch_to_block(run);
-        self.go_together(lane, wide, point, alone);
+        self.go_together(lane, wide, point, apart, alone);
     }
 
     /// Tries to have a whole warp go together; goes on where each lane goes for itself.
@@ -71,7 +76,7 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(known);
         self.b.ins().jump(run, &[]);
         self.b.switch_to_block(run);
-        self.go_together(lane, wide, point, alone);
+        self.go_together(lane, wide, point, alone, alone);
     }
 
     /// Whether the lanes up to one are a row, from the lane that is turned to on.
@@ -86,8 +91,16 @@ impl<'a> Lower<'a, '_> {
             .cmp_k(IntCC::Equal, distance, u64::from(width) - 1)
     }
 
-    /// Goes on together from a point, with the lanes from that on which is turned to; then where each goes for itself, from where it stands.
-    fn go_together(&mut self, lane: Lane, wide: &'a Wide, point: Value, alone: clif::Block) {
+    /// Goes on together from a point, with the lanes from that on which is turned to, `apart` where it turns out that they cannot; then where
+    /// each goes for itself, from where it stands.
+    fn go_together(
+        &mut self,
+        lane: Lane,
+        wide: &'a Wide,
+        point: Value,
+        apart: clif::Block,
+        alone: clif::Block,
+    ) {
         let (Some(taken), Some(regions), Some(passing)) =
             (lane.taken, &wide.regions, &wide.passing)
         else {
@@ -100,7 +113,7 @@ impl<'a> Lower<'a, '_> {
             vectors: vec![None; self.plan.names.len()],
             undo: Vec::new(),
             kept,
-            apart: Apart::Lanes { taken, head: alone },
+            apart: Apart::Lanes { taken, head: apart },
             one_lane: false,
         });
         self.function = &wide.function;

@@ -675,6 +675,9 @@ impl<'a> Lower<'a, '_> {
                 let leading = self.b.ins().clz(differ);
                 let ones = self.k(ty, class.mask());
                 let below = self.b.ins().ushr(ones, leading);
+                // But not below the lowest that a step changes.
+                let steps = class.mask() << stride.trailing_zeros();
+                let below = self.emit().and_k(below, steps & class.mask());
                 let none = self.b.ins().bor(first, below);
                 let common = self.b.ins().band(other, none);
                 let apart = self.emit().cmp_k(IntCC::Equal, common, 0);

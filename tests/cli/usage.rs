@@ -44,6 +44,9 @@ fn what_comes_later_says_so() {
     }
 }
 
+/// 1, 4, 8, 16 and 32.
+const WIDTHS: u64 = 5;
+
 #[test]
 fn widths() {
     let file = "tests/vectors/bmsk.tsv";
@@ -56,15 +59,20 @@ fn widths() {
     };
     let native = cases(&["test", "--engine", "jit"]);
     assert!(native > 0);
-    assert_eq!(cases(&["test", "--engine", "jit", "--width", "8"]), native);
+    for width in ["8", "32", "auto"] {
+        assert_eq!(
+            cases(&["test", "--engine", "jit", "--width", width]),
+            native
+        );
+    }
     assert_eq!(
         cases(&["test", "--engine", "jit", "--width", "all"]),
-        4 * native
+        WIDTHS * native
     );
     // The interpreter has no width.
     assert_eq!(
         cases(&["test", "--width", "all"]),
-        cases(&["test", "--engine", "interp"]) + 4 * native
+        cases(&["test", "--engine", "interp"]) + WIDTHS * native
     );
     for args in [
         &["test", "--width", "3", file][..],

@@ -3,5 +3,5 @@
 mod support;
 
 fn main() -> std::process::ExitCode {
-    support::run("corpus", &[ptxlift::Reading::Text], &[1, 4, 8, 16])
+    support::run("corpus", &[ptxlift::Reading::Text], &[1, 4, 8, 16, 32])
 }

@@ -66,7 +66,7 @@ fn test(path: &Path) -> Result<(), Failed> {
     if let Ok(files) = discover(&[path.to_path_buf()]) {
         tests += 1;
         for file in &files {
-            suite::expect(file, Reading::Text, &[1, 4, 8, 16], &[])?;
+            suite::expect(file, Reading::Text, &[1, 4, 8, 16, 32], &[])?;
         }
     }
     if tests == 0 {

@@ -270,7 +270,7 @@ fn shape(choices: &mut Choices<'_>, target: &Target, plain: bool) -> Shape {
 
 /// Two variants of native code of each program: compiling takes most of the time.
 fn variants(choices: &mut Choices<'_>) -> Vec<Variant> {
-    match choices.below(8) {
+    match choices.below(9) {
         0 => vec![Variant::Speed, Variant::Plain],
         1 => vec![Variant::Speed, Variant::Wide4],
         2 => vec![Variant::Wide8, Variant::Plain],
@@ -278,6 +278,7 @@ fn variants(choices: &mut Choices<'_>) -> Vec<Variant> {
         4 => vec![Variant::Wide8],
         5 => vec![Variant::Plain],
         6 => vec![Variant::SinglePass],
+        7 => vec![Variant::Wide32],
         _ => vec![Variant::Unchecked, Variant::Plain],
     }
 }

@@ -19,19 +19,22 @@ pub enum Variant {
     Wide8,
     /// Sixteen threads together, likewise.
     Wide16,
+    /// Thirty-two, a whole warp, likewise.
+    Wide32,
     /// With them, without checks of memory accesses. Only run where the interpreter found nothing wrong.
     Unchecked,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Variant; 7] = [
+    pub const ALL: [Variant; 8] = [
         Variant::Speed,
         Variant::Plain,
         Variant::SinglePass,
         Variant::Wide4,
         Variant::Wide8,
         Variant::Wide16,
+        Variant::Wide32,
         Variant::Unchecked,
     ];
 
@@ -55,6 +58,7 @@ impl Variant {
             Variant::Wide4 => wide(4),
             Variant::Wide8 => wide(8),
             Variant::Wide16 => wide(16),
+            Variant::Wide32 => wide(32),
             // SAFETY: `oracle` runs this code only after the interpreter ran the same launch on the same memory, with
             // all checks, and found every access in bounds, aligned and allowed.
             Variant::Unchecked => unsafe { base.opt_level(OptLevel::Speed).unchecked() },
@@ -71,6 +75,7 @@ impl fmt::Display for Variant {
             Variant::Wide4 => "opt_level speed, width 4",
             Variant::Wide8 => "opt_level speed, width 8",
             Variant::Wide16 => "opt_level speed, width 16",
+            Variant::Wide32 => "opt_level speed, width 32",
             Variant::Unchecked => "opt_level speed, unchecked",
         })
     }

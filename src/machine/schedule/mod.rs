@@ -244,10 +244,16 @@ impl Schedule {
         self.runs = 0;
         self.moved = false;
         while self.live > 0 {
-            let mut moved = self.rounds(threads)?;
+            let begun = self.rounds(threads)?;
+            let mut moved = false;
+            // In the round that the engine has begun the turn of the warp that ran last is not over.
+            if let Some(last) = begun.and_then(|ran| ran.checked_sub(1)) {
+                moved = self.begun(last, threads)?;
+            }
             match self.shuffle.as_mut().map(|s| s.order(self.warps.len())) {
+                None if begun == Some(0) => moved = true,
                 None => {
-                    for warp in 0..self.warps.len() {
+                    for warp in begun.unwrap_or(0)..self.warps.len() {
                         moved |= self.turn(warp, threads)?;
                     }
                 }
@@ -256,8 +262,7 @@ impl Schedule {
                         moved |= self.turn(warp, threads)?;
                     }
                 }
-            }
-            self.moved |= moved;
+            }            self.moved |= moved;
             if !moved && self.live > 0 {
                 if self.warps.iter().any(|warp| warp.yielded != 0) {
                     return Ok(Progress::Waits);
@@ -274,39 +279,53 @@ impl Schedule {
         Ok(Progress::Done)
     }
 
-    /// Where all threads of the CTA are ready to run and no other is concerned: has the engine turn from warp to warp, as far as it can. Whether
-    /// it did.
-    fn rounds(&mut self, threads: &mut impl Threads) -> Result<bool, Fault> {
+    /// Where all threads of the CTA are ready to run and no other is concerned: has the engine turn from warp to warp, as far as
+    /// it can. How many warps, the first ones, have run since a round began; `None` if it did nothing.
+    fn rounds(&mut self, threads: &mut impl Threads) -> Result<Option<usize>, Fault> {
         let whole = |warp: &Warp| warp.ready == u32::MAX && warp.arrived | warp.passed == 0;
         let alone = self.shuffle.is_none() && !self.accompanied;
         let nobody_waits = self.barriers.iter().all(|barrier| barrier.arrivals == 0);
         if !alone || !nobody_waits || !self.warps.iter().all(whole) {
-            return Ok(false);
+            return Ok(None);
         }
         let count = self.warps.len() as u32;
         let most = (LONG.saturating_sub(self.runs) / count).max(1);
         let Some(rounds) = threads.rounds(&mut Records(&mut self.warps), most) else {
-            return Ok(false);
+            return Ok(None);
         };
         let Rounds { opened, ran, fault } = rounds;
         self.runs = self.runs.saturating_add(opened * count + ran);
+        self.moved |= opened > 0;
+        let ran = ran as usize;
         for index in 0..self.warps.len() {
             let warp = &mut self.warps[index];
-            let ended = index >= ran as usize;
-            if ended && opened == 0 {
+            if index >= ran && opened == 0 {
                 break;
             }
             let together = threads.stands(index as u32, &mut warp.record);
-            if ended {
-                continue;
+            // The last is looked at by itself.
+            if index + 1 < ran || index + 1 == ran && fault.is_some() {
+                warp.ready = 0;
+                self.stop(index, u32::MAX, together, threads)?;
             }
-            warp.ready = 0;
-            self.stop(index, u32::MAX, together, threads)?;
         }
         match fault {
             Some(fault) => Err(self.ended(fault, threads)),
-            None => Ok(true),
+            None => Ok(Some(ran)),
         }
+    }
+
+    /// Goes on with the turn of a warp, all lanes of which the engine has run to where they stop. Whether a lane did more than to
+    /// use up its own.
+    fn begun(&mut self, index: usize, threads: &mut impl Threads) -> Result<bool, Fault> {
+        let warp = &mut self.warps[index];
+        let together = threads.stands(index as u32, &mut warp.record);
+        warp.ready = 0;
+        self.opened = false;
+        let moved = self.stop(index, u32::MAX, together, threads)?;
+        // That run is counted.
+        self.runs -= 1;
+        Ok(self.go_on(index, 1, threads)? | moved)
     }
 
     /// Looks at where lanes of a warp stopped: at one site, if that is known. Whether one did more than to use up its turn.
@@ -328,13 +347,26 @@ impl Schedule {
         let warp = &mut self.warps[index];
         warp.ready |= std::mem::take(&mut warp.yielded);
         self.opened = false;
+        self.go_on(index, 0, threads)
+    }
+
+    /// The rest of a warp's turn, in which it has run some times. Whether a lane did more in it than to use up its own.
+    fn go_on(
+        &mut self,
+        index: usize,
+        mut runs: u32,
+        threads: &mut impl Threads,
+    ) -> Result<bool, Fault> {
         let mut moved = false;
-        let mut runs = 0;
         loop {
+            let enough = runs >= RUNS || self.opened;
+            if enough || runs > 0 && self.shuffle.as_mut().is_some_and(Shuffle::enough) {
+                break;
+            }
             let warp = &mut self.warps[index];
             if warp.ready == 0 {
                 if warp.unmasked == 0 {
-                    return Ok(moved);
+                    break;
                 }
                 warp.meet_unmasked(threads);
             }
@@ -349,17 +381,9 @@ impl Schedule {
             };
             runs += 1;
             moved |= self.stop(index, lanes, together, threads)?;
-            let enough =
-                runs >= RUNS || self.opened || self.shuffle.as_mut().is_some_and(Shuffle::enough);
-            if enough {
-                self.runs = self.runs.saturating_add(runs);
-                return Ok(moved);
-            }
-            if self.warps[index].ready == 0 && self.warps[index].unmasked == 0 {
-                self.runs = self.runs.saturating_add(runs);
-                return Ok(moved);
-            }
         }
+        self.runs = self.runs.saturating_add(runs);
+        Ok(moved)
     }
 
     /// Does what [`Schedule::stopped`] would for lanes that stopped at one site, if they are all that live in their warp and

@@ -13,7 +13,7 @@ use crate::ir::{Inst, Operand, RegClass};
 use crate::spmd::access::{Place, Reach};
 use crate::spmd::{Name, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8X16, I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{I8, I8X16, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
 use cranelift_codegen::isa::CallConv;
 use smallvec::SmallVec;
@@ -91,6 +91,16 @@ impl<'a> Lower<'a, '_> {
             true => masks.iter().map(|&m| self.b.ins().bnot(m)).collect(),
             false => masks,
         })
+    }
+
+    /// Whether an instruction's guard lets all threads through.
+    fn permitted_to_all(&mut self, inst: &Inst) -> Value {
+        let Some(guard) = inst.guard else {
+            return self.k(I8, 1);
+        };
+        let own = self.operand_vectors(Operand::Reg(guard.reg), RegClass::Pred);
+        let [every, none] = self.every_and_none(guard.reg.into(), &own);
+        if guard.negated { none } else { every }
     }
 
     /// New values where masks are set, old ones elsewhere.
@@ -218,33 +228,23 @@ impl<'a> Lower<'a, '_> {
             Base::Var(_) | Base::Absolute => None,
         };
         check.slot = self.answer_slot(&check, reg);
-        let buffer = self.stack_slot((elements.size() * width).max(VECTOR), VECTOR);
-        let buffer = self.b.ins().stack_addr(I64, buffer, 0);
-        if stored.is_some() {
-            // Always, so that what is stored is computed here, and not once on either way.
-            let all = Pointer {
-                base: buffer,
-                offset: 0,
-            };
-            self.at_once(all, elements.dense(), stored);
-        }
         let (mut within, translation) = self.within(&check);
-        let masks = permitted.map(|masks| {
-            let all = self.meet_masks(masks, true);
+        if permitted.is_some() {
+            let all = self.permitted_to_all(inst);
             within = self.b.ins().band(within, all);
-            let room = self.stack_slot(width / 4 * VECTOR, VECTOR);
-            let room = self.b.ins().stack_addr(I64, room, 0);
-            for (i, &mask) in (0..).zip(masks) {
-                self.b.ins().store(trusted(), mask, room, i * VECTOR as i32);
-            }
-            room
-        });
+        }
         let (fast, next, cold) = (
             self.b.create_block(),
             self.b.create_block(),
             self.cold_block(),
         );
-        self.b.ins().brif(within, fast, &[], cold, &[]);
+        // What is stored is computed here, and not once on either way.
+        let handed: SmallVec<[clif::BlockArg; 4]> = (permitted.into_iter())
+            .chain(stored.into_iter().flatten())
+            .flatten()
+            .map(|&v| v.into())
+            .collect();
+        self.b.ins().brif(within, fast, &[], cold, &handed);
         self.b.switch_to_block(fast);
         let base = match translation {
             Translation::Host => check.base,
@@ -256,6 +256,34 @@ impl<'a> Lower<'a, '_> {
         self.b.ins().jump(next, &args);
         self.b.switch_to_block(cold);
         check.offset = offset;
+        let mut handed_over = |vectors: &Vectors| -> Vectors {
+            (vectors.iter())
+                .map(|&v| {
+                    let ty = self.b.func.dfg.value_type(v);
+                    self.b.append_block_param(cold, ty)
+                })
+                .collect()
+        };
+        let permitted = permitted.map(&mut handed_over);
+        let stored: Option<Vec<Vectors>> =
+            stored.map(|stored| stored.iter().map(&mut handed_over).collect());
+        let masks = permitted.map(|masks| {
+            let room = self.stack_slot(width / 4 * VECTOR, VECTOR);
+            let room = self.b.ins().stack_addr(I64, room, 0);
+            for (i, &mask) in (0..).zip(&masks) {
+                self.b.ins().store(trusted(), mask, room, i * VECTOR as i32);
+            }
+            room
+        });
+        let buffer = self.stack_slot((elements.size() * width).max(VECTOR), VECTOR);
+        let buffer = self.b.ins().stack_addr(I64, buffer, 0);
+        if stored.is_some() {
+            let all = Pointer {
+                base: buffer,
+                offset: 0,
+            };
+            self.at_once(all, elements.dense(), stored.as_deref());
+        }
         let slowly = self.one_by_one(&check, elements, masks, stored.is_some(), buffer);
         let args: SmallVec<[clif::BlockArg; 4]> =
             slowly.iter().flatten().map(|&v| v.into()).collect();

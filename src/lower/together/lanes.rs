@@ -112,6 +112,7 @@ impl<'a> Lower<'a, '_> {
             plan: wide,
             vectors: vec![None; self.plan.names.len()],
             undo: Vec::new(),
+            ends: Default::default(),
             kept,
             apart: Apart::Lanes { taken, head: apart },
             one_lane: false,

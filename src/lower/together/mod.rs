@@ -6,6 +6,7 @@
 //! other. Where threads part, what lives is kept in memory and each goes on by itself, for good or until they meet again ([`sides`]).
 
 mod lanes;
+mod masks;
 mod sides;
 mod warp;
 
@@ -25,6 +26,8 @@ use cranelift_codegen::ir::types::{F32X4, F64X2, I8, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{
     self as clif, Endianness, InstBuilder, MemFlagsData, StackSlot, Type, Value,
 };
+use masks::Ends;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// The values of a register of all threads of a run, in their order: four in each vector, two if they have 64 bits. Values of fewer than 32 bits
@@ -44,6 +47,8 @@ pub(super) struct Together<'a> {
     /// The values of names that vary; `None` is zero.
     vectors: Vec<Option<Vectors>>,
     undo: Vec<(Name, Option<Vectors>)>,
+    /// What is known of predicates by their ends.
+    ends: FxHashMap<Name, Ends>,
     /// Where it is kept what lives when the run is left.
     kept: StackSlot,
     /// Where its threads go on one by one.
@@ -148,6 +153,7 @@ impl<'a> Lower<'a, '_> {
             plan: wide,
             vectors: vec![None; self.plan.names.len()],
             undo: Vec::new(),
+            ends: FxHashMap::default(),
             kept,
             apart: Apart::Threads(single),
             one_lane: false,
@@ -480,11 +486,10 @@ impl<'a> Lower<'a, '_> {
                     self.each(inst);
                 }
             }
-            Kind::Pure(_) => {
-                if !self.widen(inst, &defs) {
-                    self.each(inst);
-                }
-            }
+            Kind::Pure(_) => match self.widen(inst, &defs) {
+                true => self.note_ends(inst),
+                false => self.each(inst),
+            },
             Kind::Fence(_) | Kind::Hint { .. } if uniform => self.instruction(inst),
             Kind::Meet(meet) => self.pass(block, meet),
             Kind::AddressOf(_)
@@ -710,22 +715,6 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Whether masks are set in all threads, or in any.
-    pub(super) fn meet_masks(&mut self, masks: &Vectors, all: bool) -> Value {
-        let mut met = masks[0];
-        for &mask in &masks[1..] {
-            met = match all {
-                true => self.b.ins().band(met, mask),
-                false => self.b.ins().bor(met, mask),
-            };
-        }
-        let bits = self.b.ins().vhigh_bits(I32, met);
-        match all {
-            true => self.emit().cmp_k(IntCC::Equal, bits, 15),
-            false => bits,
-        }
-    }
-
     /// What threads do that part at the end of a block and meet again.
     pub(super) fn sides(&self, block: Block) -> Option<&'a Sides> {
         self.together.as_ref()?.plan.sides(block)
@@ -741,14 +730,13 @@ impl<'a> Lower<'a, '_> {
             return;
         };
         let masks = self.vectors(cond.into());
-        let every = self.meet_masks(&masks, true);
-        let any = self.meet_masks(&masks, false);
+        let [every, none] = self.every_and_none(cond.into(), &masks);
         let [then_args, other_args] = [then, other].map(|b| self.block_args(b));
         let [then, other] = [then, other].map(|b| self.blocks[b.index()]);
         let (some, mixed) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(every, then, &then_args, some, &[]);
         self.b.switch_to_block(some);
-        self.b.ins().brif(any, mixed, &[], other, &other_args);
+        self.b.ins().brif(none, other, &other_args, mixed, &[]);
         self.b.switch_to_block(mixed);
         match parts {
             Parts::ForGood(number, leave) => self.leave_run(number, leave),

@@ -344,15 +344,21 @@ impl Code {
             return Err(Misuse::Kind);
         };
         let mut table = vec![Extent::default(); inner.compiled.answers as usize];
-        let outcome = entry.run(scratch, [0; 3], &[], &mut table, |context| {
-            // SAFETY: the context is complete; the buffers are as large as the trampoline reads and writes.
-            unsafe { enter(trampoline, context, args, results) }
-        });
-        Ok(outcome.map(|status| {
-            if status == context::EXITED {
-                results.fill(0);
-            }
-        }))
+        let place = Place::alone(scratch, [0; 3]);
+        // SAFETY: the memory is that large, and only this call uses it.
+        unsafe { std::ptr::write_bytes(place.shared, 0, entry.shared_bytes()) };
+        let steady = entry.local_steady();
+        Ok(
+            entry.within(&place, &[], &mut table, steady, |context, host| {
+                // SAFETY: the context is complete; the buffers are as large as the trampoline reads and writes.
+                match unsafe { enter(trampoline, context, args, results) } {
+                    context::FAULT => return Err(host.fault(context)),
+                    context::EXITED => results.fill(0),
+                    _ => {}
+                }
+                Ok(())
+            }),
+        )
     }
 
     /// The address of a function as `extern "C"` code, for one that can neither fault nor run without end nor looks
@@ -459,6 +465,18 @@ pub(super) struct Place {
     pub(super) local: *mut u8,
 }
 
+impl Place {
+    /// That of a CTA which is alone in its cluster.
+    fn alone(scratch: &Scratch, block: [u32; 3]) -> Self {
+        Place {
+            block,
+            shared: scratch.shared.as_ptr(),
+            neighbours: Neighbours::NONE,
+            local: scratch.local.as_ptr(),
+        }
+    }
+}
+
 /// A function or kernel, and the launch to run it in.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
@@ -560,6 +578,15 @@ impl<'a> Entry<'a> {
         self.ir().local_bytes.into()
     }
 
+    /// Where local memory ends that a kernel has from the start.
+    fn local_top(&self) -> u64 {
+        let ir = self.ir();
+        match ir.kind {
+            FunctionKind::Kernel => ir.local_bytes.into(),
+            FunctionKind::Device => 0,
+        }
+    }
+
     pub(super) fn local_bytes(&self) -> usize {
         self.launch.limits.local_bytes as usize
     }
@@ -581,37 +608,6 @@ impl<'a> Entry<'a> {
         let (module, span) = (&self.inner.module, self.ir().span);
         let kind = FaultKind::StackOverflow;
         Fault::new(kind, module, self.function, span, u32::MAX).by(block, [0; 3])
-    }
-
-    /// Zeroes the shared memory, sets a context up and hands it to `enter`, with enough native stack; gives the status that
-    /// comes back.
-    fn run(
-        &self,
-        scratch: &Scratch,
-        block: [u32; 3],
-        roots: &[Start],
-        answers: &mut [Extent],
-        enter: impl FnOnce(*mut Context) -> u32,
-    ) -> Result<u32, Fault> {
-        // SAFETY: the caller has seen to it that the scratch memory is that large; only this CTA uses it.
-        unsafe { std::ptr::write_bytes(scratch.shared.as_ptr(), 0, self.shared_bytes()) };
-        let steady = self.local_steady();
-        let place = Place {
-            block,
-            shared: scratch.shared.as_ptr(),
-            neighbours: Neighbours::NONE,
-            local: scratch.local.as_ptr(),
-        };
-        self.within(
-            &place,
-            roots,
-            answers,
-            steady,
-            |context, host| match enter(context) {
-                context::FAULT => Err(host.fault(context)),
-                other => Ok(other),
-            },
-        )
     }
 
     /// Sets a context up and hands it to `enter`, with enough native stack. Of local memory `steady_local` bytes stay what
@@ -642,8 +638,6 @@ impl<'a> Entry<'a> {
             failure: RefCell::new(None),
         };
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-        let [bx, by, bz] = block;
-        let [nx, ny, _] = launch.grid;
         let kernel = ir.kind == FunctionKind::Kernel;
         let mut context = Context {
             stop: launch.limits.stop.as_ptr(),
@@ -668,13 +662,13 @@ impl<'a> Entry<'a> {
             grid: launch.grid,
             block: launch.block,
             ctaid: block,
-            linear_ctaid: bx.wrapping_add(nx.wrapping_mul(by.wrapping_add(ny.wrapping_mul(bz)))),
+            linear_ctaid: context::linear(block, launch.grid),
             warps: threads.div_ceil(32) as u32,
             dynamic_shared_len: launch.dynamic_shared,
             depth_limit: launch.limits.call_depth,
             tid: [0; 3],
             depth: 0,
-            local_top: if kernel { ir.local_bytes.into() } else { 0 },
+            local_top: self.local_top(),
             answer: std::ptr::null_mut(),
             lanes: 0,
             lane: 0,
@@ -777,27 +771,33 @@ impl Prepared<'_> {
         Resident::new(self, room, seat, block, shuffle)
     }
 
-    /// Runs one CTA of a kernel whose threads do not stop. `block` is its `%ctaid`. The shared memory is zeroed first.
+    /// Runs CTAs of a kernel whose threads do not stop, which are alone in their clusters: that with `%ctaid` `first`, and then what `next` gives. The shared memory
+    /// is zeroed before each.
     ///
     /// # Errors
-    /// What a thread did wrong.
+    /// What a thread did wrong; no further CTA has been asked for.
     ///
     /// # Panics
     /// If `scratch` is smaller than [`Prepared::shared_bytes`] and [`Prepared::local_bytes`] say.
-    pub fn run_block(&self, scratch: &Scratch, block: [u32; 3]) -> Result<(), Fault> {
+    pub fn run_blocks(
+        &self,
+        scratch: &Scratch,
+        first: [u32; 3],
+        mut next: impl FnMut() -> Option<[u32; 3]>,
+    ) -> Result<(), Fault> {
         assert!(
             scratch.shared.len() >= self.shared_bytes()
                 && scratch.local.len() >= self.local_bytes(),
             "scratch memory is too small"
         );
         let entry = &self.entry;
-        if let Some(fault) = entry.no_room(block) {
+        if let Some(fault) = entry.no_room(first) {
             return Err(fault);
         }
-        let Some(code) = entry.inner.compiled.entries[entry.function.index()].code else {
+        let Some(code) = entry.code() else {
             return Ok(());
         };
-        let answers = entry.inner.compiled.answers as usize;
+        let answers = entry.answers();
         let mut table = (answers > 0)
             .then(|| self.tables.lock().ok()?.pop())
             .flatten()
@@ -805,11 +805,27 @@ impl Prepared<'_> {
         // Answers about windows hold for one CTA only.
         table.clear();
         table.resize(answers, Extent::default());
-        let outcome = entry.run(scratch, block, &self.roots, &mut table, |context| {
-            // SAFETY: kernels have this signature; the context is complete.
-            unsafe {
-                let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(code);
-                kernel(context)
+        let place = Place::alone(scratch, first);
+        let steady = entry.local_steady();
+        let outcome = entry.within(&place, &self.roots, &mut table, steady, |context, host| {
+            loop {
+                // SAFETY: the scratch memory is that large; only this CTA uses it.
+                unsafe { std::ptr::write_bytes(context.shared, 0, context.shared_len as usize) };
+                // SAFETY: kernels have this signature; the context is complete.
+                let status = unsafe {
+                    let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(code);
+                    kernel(context)
+                };
+                if status == context::FAULT {
+                    return Err(host.fault(context));
+                }
+                let Some(block) = next() else {
+                    return Ok(());
+                };
+                context.turn_to(block, entry.local_top());
+                // SAFETY: so many there are, and nobody else has them.
+                unsafe { std::slice::from_raw_parts_mut(context.answers, answers) }
+                    .fill(Extent::default());
             }
         });
         if answers > 0
@@ -817,7 +833,7 @@ impl Prepared<'_> {
         {
             tables.push(table);
         }
-        outcome.map(drop)
+        outcome
     }
 }
 

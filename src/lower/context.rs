@@ -188,6 +188,23 @@ pub struct Context {
     pub explicit_cluster: u32,
 }
 
+impl Context {
+    /// Makes it that of another CTA, alone in its cluster, none of whose threads has begun; local memory that each has from the start ends
+    /// at `local_top`.
+    pub fn turn_to(&mut self, block: [u32; 3], local_top: u64) {
+        self.ctaid = block;
+        self.clusterid = block;
+        self.linear_ctaid = linear(block, self.grid);
+        self.local_top = local_top;
+        self.depth = 0;
+    }
+}
+
+/// The number of a CTA in a grid, counted from 0 in x first, in 32 bits.
+pub fn linear([x, y, z]: [u32; 3], [nx, ny, _]: [u32; 3]) -> u32 {
+    x.wrapping_add(nx.wrapping_mul(y.wrapping_add(ny.wrapping_mul(z))))
+}
+
 /// A field of the context: offset and size in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field {

@@ -184,18 +184,26 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs one CTA that never has to be left; gives the number of executed instructions, 0 for native code. Only the interpreter traces.
-    pub(super) fn run_block(
+    /// Runs CTAs that never have to be left: the first, and then what `next` gives. Gives the number of executed instructions, 0 for native code. Only
+    /// the interpreter traces.
+    pub(super) fn run_blocks(
         &self,
         scratch: &Scratch,
-        block: [u32; 3],
+        first: [u32; 3],
+        mut next: impl FnMut() -> Option<[u32; 3]>,
         trace: &mut impl Trace,
     ) -> Result<u64, Fault> {
         match self {
             Runner::Interpreter(interpreter, kernel, launch) => {
-                interpreter.run_block(*kernel, launch, scratch, block, trace)
+                let mut steps = 0;
+                let mut block = Some(first);
+                while let Some(id) = block {
+                    steps += interpreter.run_block(*kernel, launch, scratch, id, trace)?;
+                    block = next();
+                }
+                Ok(steps)
             }
-            Runner::Native(prepared) => prepared.run_block(scratch, block).map(|()| 0),
+            Runner::Native(prepared) => prepared.run_blocks(scratch, first, next).map(|()| 0),
         }
     }
 }

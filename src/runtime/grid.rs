@@ -12,7 +12,7 @@ use super::watchdog;
 use crate::error::{Error, Internal};
 use crate::interp::{NoTrace, Trace};
 use crate::ir::{self, FuncId};
-use crate::machine::{self, Clusters, Fault, FaultKind, Host, Limits, Room, Stop};
+use crate::machine::{self, Clusters, Fault, FaultKind, Host, Limits, Room, Scratch, Stop};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -274,7 +274,7 @@ impl Job {
         }
         let shared = self.shared_bytes() as usize;
         with_scratch(shared, config.local_bytes as usize, |scratch| {
-            self.take_blocks(|block| runners.current().run_block(scratch, block, trace))
+            self.take_blocks(&runners, scratch, trace)
         })
         .map_err(|e| (0, e))?
     }
@@ -282,32 +282,48 @@ impl Job {
     /// Takes CTAs, which are alone in their clusters, in order of their index and runs them, as long as there are some below the first that went wrong.
     fn take_blocks(
         &self,
-        mut run: impl FnMut([u32; 3]) -> Result<u64, Fault>,
+        runners: &Runners<'_>,
+        scratch: &Scratch,
+        trace: &mut impl Trace,
     ) -> Result<(), (u64, Error)> {
-        let chunk = self.chunk();
+        let mut taken = Taken::new(self);
         let mut steps = 0;
-        let mut blocks = 0;
-        let mut take = || {
-            loop {
-                let first = self.next.fetch_add(chunk, Ordering::Relaxed);
-                for index in first..first.saturating_add(chunk) {
-                    if index >= self.end.load(Ordering::Relaxed) {
-                        return Ok(());
-                    }
-                    let block = self.block_at(index, 0);
-                    let done = if self.stop.is_raised() {
-                        Err(stopped(self.instance.ir(), self.kernel, block))
-                    } else {
-                        run(block)
-                    };
-                    steps += done.map_err(|fault| (index, fault.into()))?;
-                    blocks += 1;
+        let mut ahead = taken.next().map(|block| (block, runners.current()));
+        let mut failure = None;
+        while let Some((first, runner)) = ahead.take() {
+            let next = || {
+                let block = taken.next()?;
+                let current = runners.current();
+                if std::ptr::eq(current, runner) {
+                    return Some(block);
+                }
+                ahead = Some((block, current));
+                None
+            };
+            match runner.run_blocks(scratch, first, next, trace) {
+                Ok(executed) => steps += executed,
+                Err(fault) => {
+                    failure = Some((taken.index, fault.into()));
+                    break;
                 }
             }
-        };
-        let result = take();
-        self.count(steps, blocks);
-        result
+        }
+        // The one that went wrong is none of them.
+        let over = taken.count - u64::from(failure.is_some());
+        self.count(steps, over);
+        match failure.or_else(|| {
+            taken
+                .stopped
+                .map(|block| (taken.index, self.stopped(block)))
+        }) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+
+    /// The error of a CTA that did not begin, because the launch was stopped.
+    fn stopped(&self, block: [u32; 3]) -> Error {
+        stopped(self.instance.ir(), self.kernel, block).into()
     }
 
     /// Counts the instructions and CTAs of a worker.
@@ -359,6 +375,64 @@ impl Job {
         let [x, y, _] = self.clusters.divide(self.grid).map(u64::from);
         let id = [index % x, index / x % y, index / x / y].map(|n| n as u32);
         self.clusters.cta(id, rank)
+    }
+}
+
+/// The CTAs, alone in their clusters, that a worker takes one after another.
+struct Taken<'a> {
+    job: &'a Job,
+    /// CTAs that it takes at once.
+    chunk: u64,
+    /// The first that it has not taken.
+    end: u64,
+    /// The last that it has given, and where that is.
+    index: u64,
+    block: [u32; 3],
+    /// How many it has given.
+    count: u64,
+    /// The one that is not begun because the launch was stopped.
+    stopped: Option<[u32; 3]>,
+}
+
+impl<'a> Taken<'a> {
+    fn new(job: &'a Job) -> Self {
+        Taken {
+            job,
+            chunk: job.chunk(),
+            end: 0,
+            index: 0,
+            block: [0; 3],
+            count: 0,
+            stopped: None,
+        }
+    }
+
+    /// `%ctaid` of the next.
+    fn next(&mut self) -> Option<[u32; 3]> {
+        let job = self.job;
+        let follows = self.index + 1 < self.end;
+        if follows {
+            self.index += 1;
+        } else {
+            self.index = job.next.fetch_add(self.chunk, Ordering::Relaxed);
+            self.end = self.index.saturating_add(self.chunk);
+        }
+        if self.index >= job.end.load(Ordering::Relaxed) {
+            // Nobody begins one that comes later.
+            self.end = 0;
+            return None;
+        }
+        let [x, y, z] = self.block;
+        self.block = match follows && job.seed.is_none() && x + 1 < job.grid[0] {
+            true => [x + 1, y, z],
+            false => job.block_at(self.index, 0),
+        };
+        if job.stop.is_raised() {
+            self.stopped = Some(self.block);
+            return None;
+        }
+        self.count += 1;
+        Some(self.block)
     }
 }
 

@@ -314,7 +314,9 @@ fn long_rows_of_instructions_can_be_stopped() {
         let fault = called.expect("a call that fits").expect_err("a fault");
         assert_eq!(fault.kind, FaultKind::TimeLimit);
         let kernel = code.prepare(FuncId(2), launch).expect("a launch that fits");
-        let fault = kernel.run_block(scratch, [0; 3]).expect_err("a fault");
+        let fault = kernel
+            .run_blocks(scratch, [0; 3], || None)
+            .expect_err("a fault");
         assert_eq!(fault.kind, FaultKind::TimeLimit);
     });
 }

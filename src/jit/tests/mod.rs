@@ -180,7 +180,7 @@ impl Trial {
         }
         let native = self.execute(&module, kernel, &memory, |launch, scratch, block| {
             let prepared = code.prepare(kernel, launch).expect("a launch that fits");
-            prepared.run_block(scratch, block)
+            prepared.run_blocks(scratch, block, || None)
         });
         assert_eq!(native.fault, expected.fault, "{body}");
         if expected.fault.is_none() {

@@ -682,6 +682,7 @@ impl<'a> Entry<'a> {
             round_warps: 0,
             round_warp: 0,
             round_point: 0,
+            stood: 0,
             round_from: context::NOWHERE,
             rounds: 0,
             record_stride: 0,

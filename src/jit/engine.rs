@@ -12,10 +12,12 @@ use crate::ir::waits::Waits;
 use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Module};
 use crate::lower::context::Entry;
 use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
-use crate::machine::schedule::{Known, YIELDED};
+use crate::machine::schedule::{Known, LANES, YIELDED};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::regions::Stop;
-use crate::spmd::{self, Absent, Effort, Facts, FunctionPlan, ModulePlan, Root};
+use crate::spmd::{
+    self, Absent, Effort, Facts, FrameSlot, FunctionPlan, ModulePlan, Name, Root, Shape,
+};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -94,6 +96,43 @@ pub(super) struct Stops {
     pub(super) sites: Box<[u32]>,
     /// Whether there are barriers at which code turns from warp to warp.
     pub(super) rounds: bool,
+    /// For each point what the frame of a warp is told of its first lane alone.
+    pub(super) told: Box<[Box<[Told]>]>,
+}
+
+/// What a warp whose lanes go together tells its frame of its first lane alone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    /// Where.
+    pub(super) slot: FrameSlot,
+    /// By how much the values of lanes differ from one to the next.
+    pub(super) stride: u64,
+    /// The bits of a value.
+    pub(super) mask: u64,
+}
+
+impl Told {
+    /// All of it that a kernel keeps at its points.
+    fn new(plan: &FunctionPlan) -> Box<[Box<[Told]>]> {
+        let Some(wide) = plan.wide.as_ref().filter(|w| w.width == LANES as u32) else {
+            return plan.crossings.iter().map(|_| [].into()).collect();
+        };
+        let told = |(&name, &slot): (&Name, &FrameSlot)| {
+            let stride = match wide.uniformity.of(name) {
+                Shape::Uniform => 0,
+                Shape::Affine(stride) => stride as u64,
+                Shape::Varying => return None,
+            };
+            let mask = plan.names.class(name).mask();
+            Some(Told { slot, stride, mask })
+        };
+        (plan.crossings.iter())
+            .map(|crossing| {
+                let kept = crossing.framed.iter().zip(&crossing.slots);
+                kept.filter_map(told).collect()
+            })
+            .collect()
+    }
 }
 
 impl Stops {
@@ -108,6 +147,7 @@ impl Stops {
                 })
                 .collect(),
             rounds: barriers != 0,
+            told: Told::new(plan),
         })
     }
 }

@@ -2,6 +2,7 @@
 //! again.
 
 use super::code::{Entry, Place, Prepared};
+use super::engine::Told;
 use super::host::{Host, find_lane};
 use crate::ir::FuncId;
 use crate::ir::sync::Op;
@@ -10,6 +11,7 @@ use crate::machine::schedule::{
     EXITED, Known, LANES, Progress, Record, Records, Rounds, Schedule, Shuffle, Standing, Threads,
 };
 use crate::machine::{Buffer, Fault, FaultKind, Room, Seat};
+use std::cmp::Ordering;
 
 /// A CTA of a kernel whose threads may stop, or which has others in its cluster.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ pub struct Resident<'a> {
     tids: Vec<[[u32; LANES]; 3]>,
     answers: Vec<Extent>,
     schedule: Schedule,
+    /// Whether no thread has begun.
+    fresh: bool,
 }
 
 impl<'a> Resident<'a> {
@@ -107,6 +111,7 @@ impl<'a> Resident<'a> {
             tids,
             answers: vec![Extent::default(); entry.answers()],
             schedule,
+            fresh: true,
         })
     }
 
@@ -125,6 +130,7 @@ impl<'a> Resident<'a> {
         // Answers about windows hold for one CTA only.
         self.answers.fill(Extent::default());
         self.schedule.restart(shuffle);
+        self.fresh = true;
         self
     }
 
@@ -222,6 +228,8 @@ impl<'a> Resident<'a> {
         let (words, stride) = (self.words, self.stride);
         let locals = self.local.as_ptr();
         let sites = entry.stops().map_or(&[][..], |stops| &stops.sites);
+        let rows = entry.launch.block[0].is_multiple_of(LANES as u32);
+        let fresh = std::mem::take(&mut self.fresh) && rows;
         let schedule = &mut self.schedule;
         let answers = &mut self.answers;
         entry.within(&place, &prepared.roots, answers, 0, |context, host| {
@@ -239,6 +247,8 @@ impl<'a> Resident<'a> {
                     words,
                     tids,
                     locals,
+                    fresh,
+                    stand: Stand::default(),
                 },
             )
         })
@@ -264,6 +274,32 @@ pub(super) struct Lanes<'a, 'e> {
     words: usize,
     tids: &'a [[[u32; LANES]; 3]],
     locals: *mut u8,
+    /// Whether no thread has begun, and warps are rows of threads.
+    fresh: bool,
+    /// Where warps stand that ran by turns.
+    stand: Stand,
+}
+
+/// Where warps of which native code has not told the frames stand, after a turn of theirs or a round.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stand {
+    /// Warps that have run in the round, and where those before the last of them stand.
+    ran: usize,
+    others: u32,
+    /// Where the last stands, if it went together.
+    last: Option<u32>,
+    /// Where the others stand, if that is known.
+    behind: Option<u32>,
+}
+
+impl Stand {
+    fn of(self, warp: usize) -> Option<u32> {
+        match (warp + 1).cmp(&self.ran) {
+            Ordering::Less => Some(self.others),
+            Ordering::Equal => self.last,
+            Ordering::Greater => self.behind,
+        }
+    }
 }
 
 impl Threads for Lanes<'_, '_> {
@@ -282,7 +318,8 @@ impl Threads for Lanes<'_, '_> {
         let stride = self.context.local_stride as usize;
         let context = &mut *self.context;
         context.lanes = lanes;
-        context.record = record;
+        self.fresh = false;
+        (context.record, context.stood) = (&raw mut *record, 0);
         context.frame = frame.as_mut_ptr();
         context.tids = self.tids[warp].as_flattened().as_ptr();
         context.locals = self.locals.wrapping_add(warp * LANES * stride);
@@ -296,6 +333,10 @@ impl Threads for Lanes<'_, '_> {
             find_lane(context);
             return Err(self.host.fault(self.context));
         }
+        let stood = self.context.stood;
+        if stood != 0 {
+            return Ok(Some(self.tell(warp, stood, record)));
+        }
         Ok(self.stopped(warp, lanes, record))
     }
 
@@ -306,13 +347,17 @@ impl Threads for Lanes<'_, '_> {
         }
         let (first, stride, count) = records.raw();
         let context = &mut *self.context;
-        context.lanes = u32::MAX;
+        (context.lanes, context.stood) = (u32::MAX, 0);
         context.record = first;
         context.frame = self.frames.as_mut_ptr();
         context.tids = self.tids.as_flattened().as_flattened().as_ptr();
         context.locals = self.locals;
         (context.round_warps, context.round_warp) = (count, 0);
-        (context.rounds, context.round_from) = (most, context::NOWHERE);
+        context.round_from = match std::mem::take(&mut self.fresh) {
+            true => context::START,
+            false => context::NOWHERE,
+        };
+        context.rounds = most;
         context.record_stride = stride as u64;
         context.frame_stride = 8 * self.words as u64;
         // SAFETY: as in `run`; there are as many records, frames, tables and local memories as warps, at these distances, and all warps
@@ -321,18 +366,41 @@ impl Threads for Lanes<'_, '_> {
             let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(self.code);
             kernel(context)
         };
+        let (opened, ran) = (most - context.rounds, context.round_warp);
+        let failed = status == context::FAULT;
+        // One that went wrong is behind the last.
+        let last = if failed {
+            context.round_point
+        } else {
+            context.stood
+        };
+        self.stand = Stand {
+            ran: ran as usize,
+            others: context.round_point,
+            last: Some(last).filter(|&point| point != 0),
+            behind: Some(context.round_from)
+                .filter(|&point| opened > 0 && point != context::NOWHERE),
+        };
         (context.round_warps, context.round_from) = (0, context::NOWHERE);
-        let opened = most - context.rounds;
-        let ran = context.round_warp;
-        let fault = (status == context::FAULT).then(|| {
+        let over = ran == count && [context.stood, context.round_point] == [EXITED; 2];
+        let fault = failed.then(|| {
             find_lane(self.context);
             self.host.fault(self.context)
         });
-        Some(Rounds { opened, ran, fault })
+        Some(Rounds {
+            opened,
+            ran,
+            over,
+            fault,
+        })
     }
 
     fn stands(&mut self, warp: u32, record: &mut Record) -> Option<u32> {
-        self.stopped(warp as usize, u32::MAX, record)
+        let warp = warp as usize;
+        match self.stand.of(warp) {
+            Some(point) => Some(self.tell(warp, point, record)),
+            None => self.stopped(warp, u32::MAX, record),
+        }
     }
 
     fn op(&self, site: u32) -> Op {
@@ -355,15 +423,43 @@ impl Threads for Lanes<'_, '_> {
 }
 
 impl Lanes<'_, '_> {
+    /// What the schedule knows a point by, from 1 on; what is none of them is the end.
+    fn site(&self, point: u32) -> u32 {
+        let site = self.sites.get((point as usize).wrapping_sub(1));
+        site.copied().unwrap_or(EXITED)
+    }
+
+    /// Tells the frame of all lanes of a warp what it knows of the first, and the record that they stand at a point; gives the site.
+    fn tell(&mut self, warp: usize, point: u32, record: &mut Record) -> u32 {
+        let frame = &mut self.frames[warp * self.words..][..self.words];
+        frame[..LANES / 2].fill(word([point; 2]));
+        let told = (self.entry.stops())
+            .and_then(|stops| stops.told.get((point as usize).wrapping_sub(1)))
+            .map_or(&[][..], |told| told);
+        for &Told { slot, stride, mask } in told {
+            let words = &mut frame[(slot.offset / 8) as usize..];
+            let first = match slot.wide {
+                true => words[0],
+                false => halves(words[0])[0].into(),
+            };
+            let of = |lane: usize| first.wrapping_add(stride.wrapping_mul(lane as u64)) & mask;
+            match slot.wide {
+                true => (0..).zip(&mut words[..LANES]).for_each(|(i, w)| *w = of(i)),
+                false => (0..)
+                    .zip(&mut words[..LANES / 2])
+                    .for_each(|(i, w)| *w = word([of(2 * i), of(2 * i + 1)].map(|v| v as u32))),
+            }
+        }
+        let site = self.site(point);
+        record.sites = [site; LANES];
+        site
+    }
+
     /// Tells the record where lanes stopped, which they have left at the beginning of the frame; gives where if it is the
     /// same for all of them.
     fn stopped(&self, warp: usize, lanes: u32, record: &mut Record) -> Option<u32> {
         let points = &self.frames[warp * self.words..][..LANES / 2];
-        // Points are numbered from 1 on; what is none of them is the end.
-        let site = |point: u32| {
-            let site = self.sites.get((point as usize).wrapping_sub(1));
-            site.copied().unwrap_or(EXITED)
-        };
+        let site = |point: u32| self.site(point);
         if lanes == u32::MAX {
             let [first, second] = halves(points[0]);
             if first == second && points[1..] == points[..LANES / 2 - 1] {
@@ -384,6 +480,13 @@ impl Lanes<'_, '_> {
         }
         together.filter(|_| !apart)
     }
+}
+
+/// A word of the frame, of two neighbours.
+fn word([first, second]: [u32; 2]) -> u64 {
+    let [a, b, c, d] = first.to_ne_bytes();
+    let [e, f, g, h] = second.to_ne_bytes();
+    u64::from_ne_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// Two neighbours in the frame.

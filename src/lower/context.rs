@@ -15,6 +15,9 @@ pub const FAULT: u32 = 2;
 /// "No point" in [`Context::round_from`].
 pub const NOWHERE: u32 = u32::MAX;
 
+/// The start in [`Context::round_from`].
+pub const START: u32 = 0;
+
 /// "No slot" in [`Context::answers`].
 pub const NO_SLOT: u32 = u32::MAX;
 
@@ -155,7 +158,11 @@ pub struct Context {
     pub round_warp: u32,
     /// The point at which the warps before it stand, from 1 on.
     pub round_point: u32,
-    /// Where all lanes of all warps stood when it was their turn first: a point, 0 for the start, or [`NOWHERE`] if that is not known.
+    /// In the end: where all lanes of the warp that ran last stand, which went together to there: a point, from 1 on, or
+    /// [`EXITED`](crate::machine::schedule::EXITED), and nobody has told the frame. 0 if they did not.
+    pub stood: u32,
+    /// Where all lanes of all warps stood when it was their turn first, which came there together and told their frames of the first
+    /// lane alone what is the same for all: a point, 0 for the start, or [`NOWHERE`] if that is not so.
     pub round_from: u32,
     /// How often a barrier may still open.
     pub rounds: u32,
@@ -262,6 +269,7 @@ fields! {
     ROUND_WARPS: 4 = round_warps;
     ROUND_WARP: 4 = round_warp;
     ROUND_POINT: 4 = round_point;
+    STOOD: 4 = stood;
     ROUND_FROM: 4 = round_from;
     ROUNDS: 4 = rounds;
     RECORD_STRIDE: 8 = record_stride;

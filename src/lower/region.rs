@@ -50,6 +50,8 @@ pub(super) struct Lane {
     pub(super) done: clif::Block,
     /// Where all lanes of a warp that went together stopped: a point, from 1 on, or [`EXITED`]; 0 for a warp whose lanes did not.
     pub(super) stood: Option<Variable>,
+    /// Where code turns from there to the next warp: at a barrier, or where they are over. The point is its parameter.
+    pub(super) gathered: clif::Block,
     /// Where lanes go on one by one that had gone together.
     pub(super) taken: Option<Taken>,
 }
@@ -97,6 +99,7 @@ impl<'a> Lower<'a, '_> {
             direct: !yields && !self.plan.calls && wide.is_none(),
             done: self.b.create_block(),
             stood: whole.map(|_| self.b.declare_var(I32)),
+            gathered: self.b.create_block(),
             taken: wide.map(|_| Taken {
                 until: self.b.declare_var(I64),
                 place: self.b.declare_var(I32),
@@ -195,74 +198,47 @@ impl<'a> Lower<'a, '_> {
     /// stand there it opens, and the first is next.
     fn next_warp(&mut self, lane: Lane, warp: clif::Block) {
         let barriers = self.modules.barriers(self.id);
-        if barriers == 0 {
-            return;
+        let over = self.b.create_block();
+        let whole = self.b.create_block();
+        let point = self.b.append_block_param(whole, I32);
+        match lane.stood {
+            Some(stood) => self.gather_whole(lane, stood, whole, over),
+            None if barriers == 0 => return,
+            None => self.judge_lanes(lane, barriers, whole, over),
         }
-        let (round, whole, leaves, over) = (
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-        );
-        let warps = self.field(Field::ROUND_WARPS);
-        self.b.ins().brif(warps, round, &[], over, &[]);
-        // Whether all of its lanes stand where those of the others do, and at a barrier.
-        self.b.switch_to_block(round);
-        let judge = self.b.create_block();
-        let point = self.b.append_block_param(judge, I32);
-        let same = self.b.append_block_param(judge, I8);
-        if let Some(stood) = lane.stood {
-            let stood = self.b.use_var(stood);
-            let yes = self.k(I8, 1);
-            let look = self.b.create_block();
-            let args = [stood.into(), yes.into()];
-            self.b.ins().brif(stood, judge, &args, look, &[]);
-            self.b.switch_to_block(look);
-        }
-        let (first, one) = self.where_lanes_stand(lane.frame, LANES as u32);
-        self.b.ins().jump(judge, &[first.into(), one.into()]);
-        self.b.switch_to_block(judge);
-        let few = self.emit().cmp_k(IntCC::UnsignedLessThan, point, 64);
-        let bits = self.k(I64, barriers);
-        let bit = self.b.ins().ushr(bits, point);
-        let bit = self.emit().resize(bit, I8, false);
-        let barrier = self.b.ins().band(bit, few);
-        let ended = self.emit().cmp_k(IntCC::Equal, point, EXITED.into());
-        let stands = self.b.ins().bor(barrier, ended);
+        self.b.switch_to_block(whole);
         let index = self.field(Field::ROUND_WARP);
-        let first = self.emit().cmp_k(IntCC::Equal, index, 0);
-        let before = self.field(Field::ROUND_POINT);
-        let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
-        let alike = self.b.ins().bor(first, with_others);
-        let stands = self.b.ins().band(stands, alike);
-        let stands = self.b.ins().band(stands, same);
         let next = self.emit().add_k(index, 1);
         self.set_field(Field::ROUND_WARP, next);
         self.set_field(Field::ROUND_POINT, point);
-        self.b.ins().brif(stands, whole, &[], over, &[]);
-        self.b.switch_to_block(whole);
+        let warps = self.field(Field::ROUND_WARPS);
         let strides = [Field::RECORD_STRIDE, Field::FRAME_STRIDE].map(|f| self.field(f));
         let [tids, locals] = [LANES as u64 * 4 * 3, LANES as u64];
         let tids = self.k(I64, tids);
-        let locals = self.k(I64, locals);
-        let locals = self.b.ins().imul(lane.stride, locals);
-        let steps = [
+        let mut steps = vec![
             (Field::RECORD, strides[0]),
             (Field::FRAME, strides[1]),
             (Field::TIDS, tids),
-            (Field::LOCALS, locals),
         ];
+        // Warps that go together have no local memory.
+        if lane.stood.is_none() {
+            let locals = self.k(I64, locals);
+            let locals = self.b.ins().imul(lane.stride, locals);
+            steps.push((Field::LOCALS, locals));
+        }
         let (advance, opens) = (self.b.create_block(), self.b.create_block());
         let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, warps);
         self.b.ins().brif(more, advance, &[], opens, &[]);
         self.b.switch_to_block(advance);
-        for (field, step) in steps {
+        for &(field, step) in &steps {
             let old = self.field(field);
             let new = self.b.ins().iadd(old, step);
             self.set_field(field, new);
         }
         self.b.ins().jump(warp, &[]);
         self.b.switch_to_block(opens);
+        let ended = self.emit().cmp_k(IntCC::Equal, point, EXITED.into());
+        let leaves = self.b.create_block();
         self.b.ins().brif(ended, over, &[], leaves, &[]);
         self.b.switch_to_block(leaves);
         let back = self.emit().add_k(warps, u64::MAX);
@@ -285,6 +261,68 @@ impl<'a> Lower<'a, '_> {
         let on = self.b.ins().band(on, left);
         self.b.ins().brif(on, warp, &[], over, &[]);
         self.b.switch_to_block(over);
+        if let Some(stood) = lane.stood {
+            let stood = self.b.use_var(stood);
+            self.set_field(Field::STOOD, stood);
+        }
+    }
+
+    /// Goes to `whole` if all lanes of a warp stand where those of the one before do, and at a barrier, or are over; for warps whose lanes go
+    /// together or not at all. `over` if not.
+    fn gather_whole(&mut self, lane: Lane, stood: Variable, whole: clif::Block, over: clif::Block) {
+        // Neither at a barrier nor over, or not together.
+        let [count, round, others] = [(); 3].map(|()| self.b.create_block());
+        let warps = self.field(Field::ROUND_WARPS);
+        self.b.ins().brif(warps, count, &[], over, &[]);
+        self.b.switch_to_block(count);
+        let index = self.field(Field::ROUND_WARP);
+        let next = self.emit().add_k(index, 1);
+        self.set_field(Field::ROUND_WARP, next);
+        self.b.ins().jump(over, &[]);
+        self.b.switch_to_block(lane.gathered);
+        let point = self.b.append_block_param(lane.gathered, I32);
+        self.b.def_var(stood, point);
+        let warps = self.field(Field::ROUND_WARPS);
+        self.b.ins().brif(warps, round, &[], over, &[]);
+        self.b.switch_to_block(round);
+        let index = self.field(Field::ROUND_WARP);
+        let args = [point.into()];
+        self.b.ins().brif(index, others, &[], whole, &args);
+        self.b.switch_to_block(others);
+        let before = self.field(Field::ROUND_POINT);
+        let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
+        self.b.ins().brif(with_others, whole, &args, count, &[]);
+    }
+
+    /// The same for warps whose lanes have told their frame where they stand, each by itself or in runs.
+    fn judge_lanes(&mut self, lane: Lane, barriers: u64, whole: clif::Block, over: clif::Block) {
+        let round = self.b.create_block();
+        let warps = self.field(Field::ROUND_WARPS);
+        self.b.ins().brif(warps, round, &[], over, &[]);
+        self.b.switch_to_block(round);
+        let (point, same) = self.where_lanes_stand(lane.frame, LANES as u32);
+        let few = self.emit().cmp_k(IntCC::UnsignedLessThan, point, 64);
+        let bits = self.k(I64, barriers);
+        let bit = self.b.ins().ushr(bits, point);
+        let bit = self.emit().resize(bit, I8, false);
+        let barrier = self.b.ins().band(bit, few);
+        let ended = self.emit().cmp_k(IntCC::Equal, point, EXITED.into());
+        let stands = self.b.ins().bor(barrier, ended);
+        let index = self.field(Field::ROUND_WARP);
+        let first = self.emit().cmp_k(IntCC::Equal, index, 0);
+        let before = self.field(Field::ROUND_POINT);
+        let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
+        let alike = self.b.ins().bor(first, with_others);
+        let stands = self.b.ins().band(stands, alike);
+        let stands = self.b.ins().band(stands, same);
+        let others = self.b.create_block();
+        self.b
+            .ins()
+            .brif(stands, whole, &[point.into()], others, &[]);
+        self.b.switch_to_block(others);
+        let next = self.emit().add_k(index, 1);
+        self.set_field(Field::ROUND_WARP, next);
+        self.b.ins().jump(over, &[]);
     }
 
     /// The blocks where threads go on, by point.

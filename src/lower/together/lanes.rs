@@ -1,7 +1,7 @@
 //! Lanes of a warp that go together, in kernels whose threads stop: runs that stand at one point, what they keep there, and what
 //! meetings take and give.
 
-use super::super::context::{Field, NOWHERE};
+use super::super::context::{DONE, Field, NOWHERE};
 use super::super::emit::clif_type;
 use super::super::function::{Lower, trusted};
 use super::super::region::{Lane, ROW};
@@ -10,7 +10,7 @@ use crate::ir::sync::Meet;
 use crate::ir::{Block, Inst, RegClass};
 use crate::machine::schedule::{EXITED, LANES};
 use crate::spmd::regions::Regions;
-use crate::spmd::{Name, Shape, Wide};
+use crate::spmd::{FrameSlot, Name, Shape, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
@@ -43,40 +43,40 @@ impl<'a> Lower<'a, '_> {
         }
         self.b.ins().jump(alone, &[]);
         self.b.switch_to_block(run);
-        self.go_together(lane, wide, point, apart, alone);
+        self.go_together(lane, wide, point, None, [apart, alone]);
     }
 
     /// Tries to have a whole warp go together; goes on where each lane goes for itself.
     pub(in super::super) fn warp_together(&mut self, lane: Lane, wide: &'a Wide) {
-        let (whole, run, alone) = (
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-        );
+        let [check, look, run, known, apart, alone] = [(); 6].map(|()| self.b.create_block());
         let first = self.k(I64, 0);
         self.b.def_var(lane.number, first);
+        let end = self.k(I64, LANES as u64);
+        self.set_field(Field::LANES_END, end);
+        let from = self.field(Field::ROUND_FROM);
+        let unknown = self.emit().cmp_k(IntCC::Equal, from, NOWHERE.into());
+        self.b.ins().brif(unknown, check, &[], known, &[]);
+        self.b.switch_to_block(check);
         let lanes = self.field(Field::LANES);
         let all = self.emit().cmp_k(IntCC::Equal, lanes, u32::MAX.into());
         let last = self.k(I64, LANES as u64 - 1);
         let row = self.is_row(lane, last);
         let both = self.b.ins().band(all, row);
-        self.b.ins().brif(both, whole, &[], alone, &[]);
-        self.b.switch_to_block(whole);
-        let end = self.k(I64, LANES as u64);
-        self.set_field(Field::LANES_END, end);
-        let (look, known) = (self.b.create_block(), self.b.create_block());
-        let point = self.b.append_block_param(known, I32);
-        let from = self.field(Field::ROUND_FROM);
-        let unknown = self.emit().cmp_k(IntCC::Equal, from, NOWHERE.into());
-        self.b.ins().brif(unknown, look, &[], known, &[from.into()]);
+        self.b.ins().brif(both, look, &[], alone, &[]);
         self.b.switch_to_block(look);
         let (found, same) = self.where_lanes_stand(lane.frame, LANES as u32);
-        let args = [found.into()];
-        self.b.ins().brif(same, known, &args, alone, &[]);
+        self.b.ins().brif(same, run, &[], alone, &[]);
+        // Lanes that cannot go together from where the frame has been told of the first one alone: the host tells it of all.
+        let retreat = self.b.create_block();
+        self.b.switch_to_block(apart);
+        self.b.ins().brif(unknown, alone, &[], retreat, &[]);
+        self.b.switch_to_block(retreat);
+        let others = self.field(Field::ROUND_POINT);
+        self.set_field(Field::STOOD, others);
+        let done = self.k(I32, DONE.into());
+        self.b.ins().return_(&[done]);
         self.b.switch_to_block(known);
-        self.b.ins().jump(run, &[]);
-        self.b.switch_to_block(run);
-        self.go_together(lane, wide, point, alone, alone);
+        self.go_together(lane, wide, from, Some((run, found)), [apart, alone]);
     }
 
     /// Whether the lanes up to one are a row, from the lane that is turned to on.
@@ -92,14 +92,15 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Goes on together from a point, with the lanes from that on which is turned to, `apart` where it turns out that they cannot; then where
-    /// each goes for itself, from where it stands.
+    /// each goes for itself, from where it stands. A whole warp comes also from a block of which only the point is known: whether its lanes
+    /// have kept what they are thought to is looked at there.
     fn go_together(
         &mut self,
         lane: Lane,
         wide: &'a Wide,
         point: Value,
-        apart: clif::Block,
-        alone: clif::Block,
+        unsure: Option<(clif::Block, Value)>,
+        [apart, alone]: [clif::Block; 2],
     ) {
         let (Some(taken), Some(regions), Some(passing)) =
             (lane.taken, &wide.regions, &wide.passing)
@@ -126,6 +127,18 @@ impl<'a> Lower<'a, '_> {
         let start = self.b.create_block();
         let resumed = self.resumed(passing);
         self.turn_to(point, start, &resumed);
+        if let Some((block, point)) = unsure {
+            self.b.switch_to_block(block);
+            let looks: Vec<clif::Block> = resumed.iter().map(|_| self.b.create_block()).collect();
+            self.turn_to(point, start, &looks);
+            for (point, (look, resume)) in (0..).zip(looks.into_iter().zip(resumed)) {
+                self.b.switch_to_block(look);
+                match self.as_thought(lane, point) {
+                    Some(all) => self.b.ins().brif(all, resume, &[], alone, &[]),
+                    None => self.b.ins().jump(resume, &[]),
+                };
+            }
+        }
         self.b.switch_to_block(start);
         self.body();
         self.b.switch_to_block(over);
@@ -153,19 +166,27 @@ impl<'a> Lower<'a, '_> {
 
     /// All lanes of the run stand at a point, by its number from 1 on, or are over; turns to the next.
     fn leave_together(&mut self, lane: Lane, point: u32) {
-        let point = self.k(I32, point.into());
         if let Some(stood) = lane.stood {
-            self.b.def_var(stood, point);
+            let gathers = match point {
+                EXITED => true,
+                point => point < 64 && self.modules.barriers(self.id) >> point & 1 != 0,
+            };
+            let point = self.k(I32, point.into());
+            match gathers {
+                true => self.b.ins().jump(lane.gathered, &[point.into()]),
+                false => {
+                    self.b.def_var(stood, point);
+                    self.b.ins().jump(lane.done, &[])
+                }
+            };
+            return;
         }
+        let point = self.k(I32, point.into());
         let points = self.emit().all_lanes(I32X4, point);
         let at = self.lane_frame(lane, false);
         for i in 0..self.width() / 4 {
             let offset = (i * VECTOR) as i32;
             self.b.ins().store(trusted(), points, at, offset);
-        }
-        if lane.stood.is_some() {
-            self.b.ins().jump(lane.done, &[]);
-            return;
         }
         let number = self.b.use_var(lane.number);
         let width = self.width().into();
@@ -200,11 +221,23 @@ impl<'a> Lower<'a, '_> {
         let crossing = &plan.crossings[point as usize];
         for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
             let class = plan.names.class(name);
+            let at = self.lane_frame(lane, slot.wide);
+            if lane.stood.is_some() && !self.varies(name) {
+                // The host tells the frame of the other lanes, should it be asked: `Told`.
+                let value = match class {
+                    RegClass::B32 | RegClass::B64 => self.kept(name),
+                    RegClass::Pred | RegClass::B8 | RegClass::B16 => {
+                        let value = self.value(name);
+                        self.emit().resize(value, I32, false)
+                    }
+                };
+                self.b.ins().store(trusted(), value, at, slot.offset as i32);
+                continue;
+            }
             let mut vectors = self.settled_vectors(name);
             if class == RegClass::Pred {
                 vectors = self.bits_of(&vectors);
             }
-            let at = self.lane_frame(lane, slot.wide);
             for (k, vector) in (0..).zip(vectors) {
                 let offset = slot.offset as i32 + k * VECTOR as i32;
                 self.b.ins().store(trusted(), vector, at, offset);
@@ -240,6 +273,64 @@ impl<'a> Lower<'a, '_> {
             .collect()
     }
 
+    /// What all lanes of the run have kept of a name in a slot.
+    fn framed(&mut self, lane: Lane, name: Name, slot: FrameSlot) -> Vectors {
+        let class = self.plan.names.class(name);
+        let at = self.lane_frame(lane, slot.wide);
+        let count = self.width() / lanes_of(class);
+        let ty = vector_type(class);
+        let vectors: Vectors = (0..count)
+            .map(|k| {
+                let offset = (slot.offset + k * VECTOR) as i32;
+                self.b.ins().load(ty, trusted(), at, offset)
+            })
+            .collect();
+        match class {
+            RegClass::Pred => {
+                let one = self.emit().lanes_k(I32X4, &[1; 4]);
+                let bits = self.bits_of(&vectors);
+                (bits.iter())
+                    .map(|&v| self.b.ins().icmp(IntCC::Equal, v, one))
+                    .collect()
+            }
+            RegClass::B8 | RegClass::B16 => self.cleared(class, &vectors),
+            RegClass::B32 | RegClass::B64 => vectors,
+        }
+    }
+
+    /// Whether what lanes have kept at a point differs between them as is thought; `None` if nothing is thought. Lanes that went apart may have
+    /// found other values since.
+    fn as_thought(&mut self, lane: Lane, point: u32) -> Option<Value> {
+        let plan = self.plan;
+        let crossing = &plan.crossings[point as usize];
+        let mut as_thought = None;
+        for (&name, &slot) in crossing.framed.iter().zip(&crossing.slots) {
+            let stride = match self.shape(name) {
+                Shape::Varying => continue,
+                Shape::Uniform => 0,
+                Shape::Affine(stride) => stride,
+            };
+            let class = plan.names.class(name);
+            let at = self.lane_frame(lane, slot.wide);
+            let value = (self.b.ins()).load(clif_type(class), trusted(), at, slot.offset as i32);
+            let mut thought = self.spread(class, value, stride);
+            if matches!(class, RegClass::B8 | RegClass::B16) {
+                thought = self.cleared(class, &thought);
+            }
+            let found = self.framed(lane, name, slot);
+            for (found, thought) in found.into_iter().zip(thought) {
+                let same = self.b.ins().icmp(IntCC::Equal, found, thought);
+                let same = self.emit().cast(I32X4, same);
+                as_thought = Some(match as_thought {
+                    None => same,
+                    Some(others) => self.b.ins().band(others, same),
+                });
+            }
+        }
+        let all = self.b.ins().vhigh_bits(I32, as_thought?);
+        Some(self.emit().cmp_k(IntCC::Equal, all, 15))
+    }
+
     /// Goes on behind a point with all lanes of the run.
     pub(in super::super) fn resume_together(
         &mut self,
@@ -249,57 +340,21 @@ impl<'a> Lower<'a, '_> {
     ) {
         let plan = self.plan;
         let crossing = &plan.crossings[point as usize];
-        let mut as_thought = None;
-        for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
-            let class = plan.names.class(name);
-            let at = self.lane_frame(lane, slot.wide);
-            let offset = slot.offset as i32;
-            let count = self.width() / lanes_of(class);
-            let ty = vector_type(class);
-            let mut vectors: Vectors = (0..count)
-                .map(|k| {
-                    let offset = offset + (k * VECTOR) as i32;
-                    self.b.ins().load(ty, trusted(), at, offset)
-                })
-                .collect();
-            vectors = match class {
-                RegClass::Pred => {
-                    let one = self.emit().lanes_k(I32X4, &[1; 4]);
-                    let bits = self.bits_of(&vectors);
-                    (bits.iter())
-                        .map(|&v| self.b.ins().icmp(IntCC::Equal, v, one))
-                        .collect()
-                }
-                RegClass::B8 | RegClass::B16 => self.cleared(class, &vectors),
-                RegClass::B32 | RegClass::B64 => vectors,
-            };
-            let stride = match self.shape(name) {
-                Shape::Varying => {
-                    self.set_vectors(name, vectors);
-                    continue;
-                }
-                Shape::Uniform => 0,
-                Shape::Affine(stride) => stride,
-            };
-            // Lanes that went apart may have found other values since.
-            let value = self.b.ins().load(clif_type(class), trusted(), at, offset);
-            self.set(name, value);
-            let mut thought = self.spread(class, value, stride);
-            if matches!(class, RegClass::B8 | RegClass::B16) {
-                thought = self.cleared(class, &thought);
-            }
-            for (&found, thought) in vectors.iter().zip(thought) {
-                let same = self.b.ins().icmp(IntCC::Equal, found, thought);
-                let same = self.emit().cast(I32X4, same);
-                as_thought = Some(match as_thought {
-                    None => same,
-                    Some(others) => self.b.ins().band(others, same),
-                });
+        for (&name, &slot) in crossing.framed.iter().zip(&crossing.slots) {
+            if self.varies(name) {
+                let vectors = self.framed(lane, name, slot);
+                self.set_vectors(name, vectors);
+            } else {
+                let at = self.lane_frame(lane, slot.wide);
+                let ty = clif_type(plan.names.class(name));
+                let value = (self.b.ins()).load(ty, trusted(), at, slot.offset as i32);
+                self.set(name, value);
             }
         }
-        if let Some(as_thought) = as_thought {
-            let all = self.b.ins().vhigh_bits(I32, as_thought);
-            let all = self.emit().cmp_k(IntCC::Equal, all, 15);
+        // Of whole warps it has been looked at.
+        if lane.stood.is_none()
+            && let Some(all) = self.as_thought(lane, point)
+        {
             self.or_alone(all);
         }
         // What a run brings along past points at which single threads find it again lives across this one, too.

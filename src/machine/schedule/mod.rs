@@ -127,6 +127,8 @@ pub struct Rounds {
     pub opened: u32,
     /// How many warps have run since, the first ones.
     pub ran: u32,
+    /// Whether they are all, and all their threads are over.
+    pub over: bool,
     /// What a thread of the warp behind these did wrong.
     pub fault: Option<Fault>,
 }
@@ -245,13 +247,16 @@ impl Schedule {
         self.moved = false;
         while self.live > 0 {
             let begun = self.rounds(threads)?;
+            if self.live == 0 {
+                break;
+            }
             let mut moved = false;
             // In the round that the engine has begun the turn of the warp that ran last is not over.
             if let Some(last) = begun.and_then(|ran| ran.checked_sub(1)) {
                 moved = self.begun(last, threads)?;
             }
             match self.shuffle.as_mut().map(|s| s.order(self.warps.len())) {
-                None if begun == Some(0) => moved = true,
+                None if begun == Some(0) => moved = self.moved,
                 None => {
                     for warp in begun.unwrap_or(0)..self.warps.len() {
                         moved |= self.turn(warp, threads)?;
@@ -294,18 +299,33 @@ impl Schedule {
         let Some(rounds) = threads.rounds(&mut Records(&mut self.warps), most) else {
             return Ok(None);
         };
-        let Rounds { opened, ran, fault } = rounds;
+        let Rounds {
+            opened,
+            ran,
+            over,
+            fault,
+        } = rounds;
         self.runs = self.runs.saturating_add(opened * count + ran);
         self.moved |= opened > 0;
         let ran = ran as usize;
+        if over {
+            self.live = 0;
+            for warp in &mut self.warps {
+                (warp.live, warp.ready) = (0, 0);
+            }
+            return Ok(None);
+        }
         for index in 0..self.warps.len() {
             let warp = &mut self.warps[index];
             if index >= ran && opened == 0 {
                 break;
             }
-            let together = threads.stands(index as u32, &mut warp.record);
             // The last is looked at by itself.
-            if index + 1 < ran || index + 1 == ran && fault.is_some() {
+            if index + 1 == ran && fault.is_none() {
+                continue;
+            }
+            let together = threads.stands(index as u32, &mut warp.record);
+            if index < ran {
                 warp.ready = 0;
                 self.stop(index, u32::MAX, together, threads)?;
             }

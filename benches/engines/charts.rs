@@ -6,7 +6,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::path::Path;
 
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+/// Whether a chart could be drawn.
+pub type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0x4c, 0x78, 0xa8),
@@ -35,15 +36,23 @@ struct Row {
     lines: Vec<Vec<Bar>>,
 }
 
-/// Draws rows of horizontal bars under a title and a legend.
-fn draw(path: &Path, title: &str, legend: &[&str], rows: &[Row]) -> Drawn {
+/// A vertical line under the bars, at a part of the width.
+struct Mark {
+    /// 0 to 1.
+    at: f64,
+    /// What stands over it.
+    text: String,
+}
+
+/// Draws rows of horizontal bars under a title and a legend, over marks. The background is white, whatever is around.
+fn draw(path: &Path, title: &str, legend: &[&str], marks: &[Mark], rows: &[Row]) -> Drawn {
     let lines: usize = rows.iter().map(|r| r.lines.len() + 1).sum();
     let height = TOP + BAR * lines as i32 + 20;
     let root = SVGBackend::new(path, (WIDTH, height as u32)).into_drawing_area();
     root.fill(&WHITE)?;
     let font = |size: i32| ("sans-serif", size).into_font().color(&BLACK);
-    let right = font(11).pos(Pos::new(HPos::Right, VPos::Center));
-    let left = font(11).pos(Pos::new(HPos::Left, VPos::Center));
+    let right = font(13).pos(Pos::new(HPos::Right, VPos::Center));
+    let left = font(13).pos(Pos::new(HPos::Left, VPos::Center));
     root.draw(&Text::new(title.to_string(), (20, 14), font(18)))?;
     for (index, name) in legend.iter().enumerate() {
         let x = 20 + 140 * index as i32;
@@ -53,6 +62,13 @@ fn draw(path: &Path, title: &str, legend: &[&str], rows: &[Row]) -> Drawn {
     }
     let width = f64::from(WIDTH as i32 - LEFT - 90);
     let x = |part: f64| LEFT + (part.clamp(0.0, 1.0) * width) as i32;
+    let centre = font(12).pos(Pos::new(HPos::Center, VPos::Center));
+    for mark in marks {
+        let ends = [(x(mark.at), TOP - 2), (x(mark.at), height - 16)];
+        root.draw(&PathElement::new(ends, RGBColor(0xd0, 0xd0, 0xd0)))?;
+        let at = (x(mark.at), TOP - 8);
+        root.draw(&Text::new(mark.text.clone(), at, centre.clone()))?;
+    }
     let mut y = TOP;
     for row in rows {
         let middle = y + BAR * row.lines.len() as i32 / 2;
@@ -82,7 +98,7 @@ pub fn engines(path: &Path, results: &Results) -> Drawn {
     let mut found = Vec::new();
     for subject in results.subjects("execute") {
         let group = format!("execute/{subject}");
-        let times = NAMES.map(|name| results.find(&group, name).map(|m| m.per_thread()));
+        let times = NAMES.map(|name| results.find(&group, name).map(|m| m.per_unit()));
         found.push((subject, times));
     }
     let all = || found.iter().flat_map(|(_, times)| times).flatten();
@@ -106,7 +122,13 @@ pub fn engines(path: &Path, results: &Results) -> Drawn {
                 .collect(),
         })
         .collect();
-    draw(path, "Time for each thread (logarithmic)", &NAMES, &rows)
+    draw(
+        path,
+        "Time for each thread (logarithmic)",
+        &NAMES,
+        &[],
+        &rows,
+    )
 }
 
 /// What each stage takes of the way from text to native code.
@@ -139,5 +161,44 @@ pub fn stages(path: &Path, results: &Results) -> Drawn {
             }
         })
         .collect();
-    draw(path, "From text to native code, by stage", &STAGES, &rows)
+    draw(
+        path,
+        "From text to native code, by stage",
+        &STAGES,
+        &[],
+        &rows,
+    )
+}
+
+/// Ratios of each kernel, one bar each, to the right from 1 if they are greater, to the left if less.
+pub fn ratios(path: &Path, title: &str, legend: &[&str], kernels: &[(&str, Vec<f64>)]) -> Drawn {
+    let all = || kernels.iter().flat_map(|(_, ratios)| ratios);
+    let least = all().fold(1.0, |a: f64, &b| a.min(b)).log10() - 0.05;
+    let most = all().fold(1.0, |a: f64, &b| a.max(b)).log10() + 0.05;
+    let part = |ratio: f64| (ratio.log10() - least) / (most - least);
+    let decades = least.floor() as i32..=most.ceil() as i32;
+    let marks: Vec<Mark> = decades
+        .flat_map(|decade| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(decade)))
+        .filter(|&ratio| (0.0..=1.0).contains(&part(ratio)))
+        .map(|ratio| Mark {
+            at: part(ratio),
+            // To three digits: a power of ten is not exact.
+            text: format!("{}", (ratio * 1e3).round() / 1e3),
+        })
+        .collect();
+    let line = |(colour, &ratio): (usize, &f64)| {
+        vec![Bar {
+            from: part(ratio.min(1.0)),
+            to: part(ratio.max(1.0)),
+            colour,
+            text: crate::summary::digits(ratio),
+        }]
+    };
+    let rows: Vec<Row> = (kernels.iter())
+        .map(|(name, ratios)| Row {
+            name: name.to_string(),
+            lines: ratios.iter().enumerate().map(line).collect(),
+        })
+        .collect();
+    draw(path, title, legend, &marks, &rows)
 }

@@ -1,6 +1,6 @@
 //! Kernels of floating-point arithmetic, with the same work in C.
 
-use crate::reference::{self, Reference};
+use crate::reference::{self, Gcc, Reference};
 use crate::subject::{Subject, bytes};
 use libloading::Library;
 use ptxlift::testing::contents::{ElemTy, SplitMix64};
@@ -11,6 +11,8 @@ use ptxlift::testing::tolerance::Tolerance;
 enum Value {
     /// So many numbers between two, drawn at random.
     Numbers(usize, f32, f32),
+    /// So many bodies: three numbers between -1 and 1, and a mass; the masses together are 1.
+    Bodies(usize),
     /// So many zeros.
     Zeros(usize),
     U32(u32),
@@ -216,7 +218,7 @@ fn kernels() -> Vec<Kernel> {
                 grid: [blocks, 1],
                 block: [256, 1],
                 args: vec![
-                    NUMBERS(1024 * blocks),
+                    Value::Bodies(256 * blocks as usize),
                     NUMBERS(1024 * blocks),
                     Value::Zeros(1024 * blocks as usize),
                     Value::U32(256 * blocks),
@@ -233,10 +235,7 @@ fn kernels() -> Vec<Kernel> {
                 0,
                 256 * n as usize
             )),
-            Tolerance::Close {
-                rel: 1e-4,
-                abs: 1e-3,
-            },
+            CLOSE,
         ),
         Kernel::new(
             "layernorm",
@@ -355,15 +354,20 @@ impl Launch {
     /// The words of each buffer.
     fn buffers(&self) -> Vec<Vec<u32>> {
         let mut numbers = SplitMix64::new(1);
+        let mut draw = |from: f32, to: f32| {
+            let part = (numbers.draw() >> 40) as f32 / (1 << 24) as f32;
+            (from + (to - from) * part).to_bits()
+        };
         let mut buffers = Vec::new();
         for arg in &self.args {
             match *arg {
                 Value::Numbers(count, from, to) => {
-                    let mut draw = || {
-                        let part = (numbers.draw() >> 40) as f32 / (1 << 24) as f32;
-                        (from + (to - from) * part).to_bits()
-                    };
-                    buffers.push((0..count).map(|_| draw()).collect());
+                    buffers.push((0..count).map(|_| draw(from, to)).collect());
+                }
+                Value::Bodies(count) => {
+                    let mass = (1.0 / count as f32).to_bits();
+                    let mut body = |_| [draw(-1.0, 1.0), draw(-1.0, 1.0), draw(-1.0, 1.0), mass];
+                    buffers.push((0..count).flat_map(&mut body).collect());
                 }
                 Value::Zeros(count) => buffers.push(vec![0; count]),
                 Value::U32(_) | Value::U64(_) | Value::F32(_) => {}
@@ -377,7 +381,7 @@ impl Launch {
         let args = self.args.iter().enumerate().map(|(i, arg)| Arg {
             name: format!("argument {i}"),
             value: match arg {
-                Value::Numbers(..) | Value::Zeros(_) => ArgValue::Buffer {
+                Value::Numbers(..) | Value::Bodies(_) | Value::Zeros(_) => ArgValue::Buffer {
                     ty: ElemTy::F32,
                     contents: bytes(&buffers.next().expect("a buffer")),
                 },
@@ -417,21 +421,21 @@ impl Kernel {
         }
     }
 
-    fn subject(&self) -> Subject {
-        let [native, interpreted] = self.sizes.map(self.launch);
+    fn subject(&self, sizes: [u32; 2], gcc: Gcc) -> Subject {
+        let [native, interpreted] = sizes.map(self.launch);
         Subject {
             name: self.name.to_string(),
             text: self.text.to_string(),
             native: native.spec(self.name),
             interpreted: interpreted.spec(self.name),
-            reference: self.reference(&native),
+            reference: self.reference(sizes[0], &native, gcc),
             tolerance: self.tolerance,
         }
     }
 
-    fn reference(&self, native: &Launch) -> Option<Reference> {
-        let library = reference::compile(self.name, self.source)?;
-        let (call, size) = (self.call, self.sizes[0]);
+    fn reference(&self, size: u32, native: &Launch, gcc: Gcc) -> Option<Reference> {
+        let library = reference::compile(self.name, self.source, gcc)?;
+        let call = self.call;
         let call = move |buffers: &mut [Vec<u32>]| {
             let pointers: Vec<F> = buffers.iter_mut().map(|b| b.as_mut_ptr().cast()).collect();
             // SAFETY: the buffers are those of a launch of this size.
@@ -443,5 +447,13 @@ impl Kernel {
 
 /// The kernels with their launches.
 pub fn subjects() -> Vec<Subject> {
-    kernels().iter().map(Kernel::subject).collect()
+    let subject = |kernel: &Kernel| kernel.subject(kernel.sizes, Gcc::Scalars);
+    kernels().iter().map(subject).collect()
+}
+
+/// A kernel at other sizes; `None` if there is none of that name.
+pub fn sized(name: &str, sizes: [u32; 2], gcc: Gcc) -> Option<Subject> {
+    let kernels = kernels();
+    let kernel = kernels.iter().find(|kernel| kernel.name == name);
+    kernel.map(|kernel| kernel.subject(sizes, gcc))
 }

@@ -2,7 +2,7 @@
 
 use crate::subject::{self, Subject, engine, texts};
 use ptxlift::diag::Source;
-use ptxlift::testing::exec::Prepared;
+use ptxlift::testing::exec::{Outcome, Prepared};
 use ptxlift::{Device, DeviceConfig, EngineKind, Instance, Launch, Module, args, syntax};
 use std::hint::black_box;
 use std::num::NonZero;
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 pub enum Work {
     /// Bytes of text.
     Bytes(u64),
-    /// Threads of a launch.
-    Threads(u64),
+    /// Units of a launch's work: its threads, where nothing else is said.
+    Units(u64),
     /// Nothing that is counted.
     None,
 }
@@ -44,7 +44,7 @@ pub fn named(settings: &[(&str, &str)]) -> String {
 }
 
 /// Times `f`, so many times.
-fn timed<'a, T>(mut f: impl FnMut() -> T + 'a) -> Box<dyn FnMut(u64) -> Duration + 'a> {
+pub fn timed<'a, T>(mut f: impl FnMut() -> T + 'a) -> Box<dyn FnMut(u64) -> Duration + 'a> {
     Box::new(move |times| {
         let start = Instant::now();
         for _ in 0..times {
@@ -54,11 +54,16 @@ fn timed<'a, T>(mut f: impl FnMut() -> T + 'a) -> Box<dyn FnMut(u64) -> Duration
     })
 }
 
-/// Launches, so many times; filling the memory anew does not count.
-fn launched<'a>(prepared: Prepared, kind: EngineKind) -> Box<dyn FnMut(u64) -> Duration + 'a> {
+/// Launches, so many times, and shows each outcome to `see`; filling the memory anew does not count, nor does that.
+pub fn launched<'a>(
+    prepared: Prepared,
+    kind: EngineKind,
+    mut see: impl FnMut(&Outcome) + 'a,
+) -> Box<dyn FnMut(u64) -> Duration + 'a> {
     Box::new(move |times| {
         let once = |_| {
             let outcome = prepared.run(kind).expect("an outcome");
+            see(&outcome);
             outcome.end.expect("no fault").run_time
         };
         (0..times).map(once).sum()
@@ -129,8 +134,8 @@ fn launching<'a>(
     Bench {
         group: format!("{group}/{}", subject.name),
         name,
-        work: Work::Threads(subject::threads(spec)),
-        run: launched(prepared, kind),
+        work: Work::Units(subject::threads(spec)),
+        run: launched(prepared, kind, |_| ()),
     }
 }
 

@@ -1,15 +1,18 @@
 //! Reading, compiling, executing, and what entering native code costs. Native code stands beside the interpreter and
 //! beside C, on the same work in the same run; checked and with the time limit on.
 //!
-//! The C references are compiled here, with `gcc -O3 -march=native -fno-tree-vectorize`; where there is no gcc they are
-//! left out. What is measured is also compared: all ways give the same words, and what a description says.
+//! The C references are compiled here, with `gcc -O3 -march=native -fno-tree-vectorize`, and for the table of kernels without the
+//! last; where there is no gcc they are left out. What is measured is also compared: all ways give the same words, and
+//! what a description says.
 //!
 //! Criterion measures one bench after the other. The summary at the end (`target/bench/summary.md`, and charts beside it)
-//! is measured apart from it, the benches of a group by turns; it is left out where a filter chooses some benches.
+//! is measured apart from it, the benches of a group by turns; it is left out where a filter chooses some benches. So is the table
+//! of kernels at full size (`target/bench/kernels.md`, `kernels.svg`); the argument `kernels` chooses it alone.
 
 mod charts;
 mod floats;
 mod groups;
+mod kernels;
 mod measure;
 mod reference;
 mod stages;
@@ -20,7 +23,7 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use groups::{Bench, Work};
 use measure::Effort;
 use stages::Stages;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use subject::Subject;
 use summary::Results;
@@ -32,7 +35,7 @@ fn measure(criterion: &mut Criterion, benches: &mut [Bench<'_>]) {
         group.sample_size(10);
         match bench.work {
             Work::Bytes(n) => drop(group.throughput(Throughput::Bytes(n))),
-            Work::Threads(n) => drop(group.throughput(Throughput::Elements(n))),
+            Work::Units(n) => drop(group.throughput(Throughput::Elements(n))),
             Work::None => {}
         }
         let id = BenchmarkId::from_parameter(&bench.name);
@@ -71,11 +74,29 @@ impl Suite {
     }
 }
 
+/// The argument that chooses the table of kernels alone.
+const KERNELS: &str = "kernels";
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let smoke = args.iter().any(|arg| arg == "--test" || arg == "--list");
     // Cargo gives `--bench` itself.
-    let whole = args.iter().all(|arg| arg == "--bench" || arg == "--test");
+    let chosen = args
+        .iter()
+        .filter(|arg| *arg != "--bench" && *arg != "--test");
+    let chosen: Vec<&str> = chosen.map(String::as_str).collect();
+    let whole = chosen.is_empty();
+    if chosen != [KERNELS] {
+        measure_engines(whole, smoke);
+    }
+    if whole || chosen == [KERNELS] {
+        let table = kernels::Table::measure(smoke);
+        write_table(&table, smoke).expect("a table that can be written");
+    }
+}
+
+/// All but the table of kernels; what criterion's arguments choose.
+fn measure_engines(whole: bool, smoke: bool) {
     let effort = if smoke { Effort::SMOKE } else { Effort::FULL };
     let mut suite = Suite {
         criterion: Criterion::default()
@@ -107,18 +128,37 @@ fn main() {
     }
 }
 
-/// Writes the summary; one of single turns, which says nothing, does not replace one that does.
-fn write(results: &Results, smoke: bool) -> Result<(), Box<dyn std::error::Error>> {
+/// Where results are written; those of single turns, which say nothing, do not replace any that do.
+fn folder(smoke: bool) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
     let folder = target.ok_or("no target folder")?.join("bench");
     let folder = if smoke { folder.join("smoke") } else { folder };
     std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// Writes the summary.
+fn write(results: &Results, smoke: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let folder = folder(smoke)?;
     let text = summary::markdown(results);
     std::fs::write(folder.join("summary.md"), &text)?;
     charts::engines(&folder.join("engines.svg"), results)?;
     charts::stages(&folder.join("stages.svg"), results)?;
     println!(
         "\n{text}The summary with its charts is in {}",
+        folder.display()
+    );
+    Ok(())
+}
+
+/// Writes the table of kernels.
+fn write_table(table: &kernels::Table, smoke: bool) -> charts::Drawn {
+    let folder = folder(smoke)?;
+    let text = table.markdown();
+    std::fs::write(folder.join("kernels.md"), &text)?;
+    table.chart(&folder.join("kernels.svg"))?;
+    println!(
+        "\n{text}The table with its chart is in {}",
         folder.display()
     );
     Ok(())

@@ -24,6 +24,11 @@ impl Effort {
         budget: Duration::from_millis(700),
         turns: 9,
     };
+    /// As many turns, for launches that are long each.
+    pub const LONG: Effort = Effort {
+        budget: Duration::ZERO,
+        turns: 9,
+    };
 }
 
 /// What was measured.
@@ -53,11 +58,21 @@ impl Measured {
         100.0 * farther / median
     }
 
-    /// Nanoseconds for each thread of a launch.
-    pub fn per_thread(&self) -> f64 {
+    /// Nanoseconds for each unit of a launch's work.
+    pub fn per_unit(&self) -> f64 {
+        self.spread_over_units(self.median())
+    }
+
+    /// The same of the shortest time, to which other work on the machine adds least.
+    pub fn least_per_unit(&self) -> f64 {
+        self.spread_over_units(self.seconds[0])
+    }
+
+    /// Seconds for one time as nanoseconds for each unit.
+    fn spread_over_units(&self, seconds: f64) -> f64 {
         match self.work {
-            Work::Threads(n) => self.median() * 1e9 / n as f64,
-            Work::Bytes(_) | Work::None => self.median() * 1e9,
+            Work::Units(n) => seconds * 1e9 / n as f64,
+            Work::Bytes(_) | Work::None => seconds * 1e9,
         }
     }
 
@@ -65,7 +80,7 @@ impl Measured {
     pub fn megabytes(&self) -> f64 {
         match self.work {
             Work::Bytes(n) => n as f64 / self.median() / 1e6,
-            Work::Threads(_) | Work::None => 0.0,
+            Work::Units(_) | Work::None => 0.0,
         }
     }
 }

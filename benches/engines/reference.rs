@@ -38,13 +38,40 @@ impl Reference {
     }
 }
 
-/// A C source of the repository as a library, by `gcc -O3 -march=native -fno-tree-vectorize`; `None` where there is no gcc.
-pub fn compile(name: &str, source: &str) -> Option<Library> {
+/// What gcc makes of a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gcc {
+    /// `gcc -O3 -march=native`: loops in vectors where it can.
+    Vectors,
+    /// The same with `-fno-tree-vectorize`: one item after the other, as threads go one by one.
+    Scalars,
+}
+
+impl Gcc {
+    /// Its options.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Gcc::Vectors => &["-O3", "-march=native"],
+            Gcc::Scalars => &["-O3", "-march=native", "-fno-tree-vectorize"],
+        }
+    }
+
+    /// What is added to the name of a reference in the name of its library's file.
+    fn suffix(self) -> &'static str {
+        match self {
+            Gcc::Vectors => "_vectors",
+            Gcc::Scalars => "",
+        }
+    }
+}
+
+/// A C source of the repository as a library; `None`, with a word on standard error, where there is no gcc.
+pub fn compile(name: &str, source: &str, gcc: Gcc) -> Option<Library> {
     let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(source);
-    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}_ref.so"));
-    let options = ["-O3", "-march=native", "-fno-tree-vectorize"];
+    let file = format!("{name}_ref{}.so", gcc.suffix());
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     let compiled = Command::new("gcc")
-        .args(options)
+        .args(gcc.options())
         .args(["-shared", "-fPIC", "-o"])
         .args([&library, &source])
         .arg("-lm")

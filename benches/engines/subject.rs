@@ -1,7 +1,7 @@
 //! What is measured: kernels with their launches, and where there is one the same work in C.
 
 use crate::floats;
-use crate::reference::{self, Reference};
+use crate::reference::{self, Gcc, Reference};
 use ptxlift::testing::contents::ElemTy;
 use ptxlift::testing::exec::{self, Outcome, Prepared};
 use ptxlift::testing::launch::{Arg, ArgValue, LaunchSpec};
@@ -54,6 +54,17 @@ impl Subject {
         Prepared::new(&self.module(), spec, engine)
     }
 
+    /// What C computes of the native launch; `None` where there is no C.
+    pub fn expected(&mut self) -> Option<Expected> {
+        let reference = self.reference.as_mut()?;
+        reference.call();
+        Some(Expected {
+            name: self.name.clone(),
+            buffers: reference.buffers.iter().map(|b| bytes(b)).collect(),
+            tolerance: self.tolerance,
+        })
+    }
+
     /// Native code, interpreter and C give the same.
     fn check(&mut self) -> Result<(), Error> {
         let engine = engine(EngineKind::Native, 1, &[]);
@@ -68,19 +79,49 @@ impl Subject {
         let difference = exec::difference(&interpreted, &native);
         assert_eq!(difference, None, "{}", self.name);
         let native = outcome(&self.prepare(&self.native, &engine)?, EngineKind::Native)?;
-        if let Some(reference) = &mut self.reference {
-            reference.call();
-            assert_eq!(native.buffers.len(), reference.buffers.len());
-            for (native, reference) in native.buffers.iter().zip(&reference.buffers) {
-                let ty = match self.tolerance {
-                    Tolerance::Exact => ElemTy::U32,
-                    Tolerance::Close { .. } => ElemTy::F32,
-                };
-                let same = self.tolerance.compare(ty, native, &bytes(reference));
-                assert_eq!(same, Ok(()), "{}", self.name);
-            }
+        if let Some(expected) = self.expected() {
+            expected.compare(&native);
         }
         Ok(())
+    }
+}
+
+/// What a launch has to leave in its buffers.
+pub struct Expected {
+    /// The kernel.
+    name: String,
+    /// Contents, in the order of the arguments.
+    buffers: Vec<Vec<u8>>,
+    /// How close a launch has to come to them.
+    tolerance: Tolerance,
+}
+
+impl Expected {
+    /// Exactly this.
+    pub fn exactly(kernel: &str, buffers: Vec<Vec<u8>>) -> Self {
+        Expected {
+            name: kernel.to_string(),
+            buffers,
+            tolerance: Tolerance::Exact,
+        }
+    }
+
+    /// Compares what a launch left.
+    ///
+    /// # Panics
+    /// If it is something else.
+    pub fn compare(&self, outcome: &Outcome) {
+        assert_eq!(outcome.buffers.len(), self.buffers.len());
+        for (got, expected) in outcome.buffers.iter().zip(&self.buffers) {
+            let ty = match self.tolerance {
+                // Nearly always so, and found out fast.
+                Tolerance::Exact if got == expected => continue,
+                Tolerance::Exact => ElemTy::U32,
+                Tolerance::Close { .. } => ElemTy::F32,
+            };
+            let same = self.tolerance.compare(ty, got, expected);
+            assert_eq!(same, Ok(()), "{}", self.name);
+        }
     }
 }
 
@@ -215,8 +256,9 @@ const KERNELS_THAT_MEET: [Kernel; 5] = [
 ];
 
 impl Kernel {
-    fn input(&self) -> Vec<u32> {
-        (0..self.grids[0] as usize * self.input)
+    /// Words of input of so many blocks.
+    fn input(&self, blocks: u32) -> Vec<u32> {
+        (0..blocks as usize * self.input)
             .map(|i| (i as u32).wrapping_mul(0x9e37_79b9) ^ (i as u32 >> 7))
             .collect()
     }
@@ -240,9 +282,7 @@ impl Kernel {
         };
         let mut args = Vec::new();
         if self.input > 0 {
-            let input = self.input();
-            let input = input[..blocks as usize * self.input].iter();
-            args.push(buffer("in", input.flat_map(|w| w.to_le_bytes()).collect()));
+            args.push(buffer("in", bytes(&self.input(blocks))));
         }
         args.push(buffer("out", vec![0; 4 * self.output(blocks)]));
         let last = match self.last {
@@ -261,22 +301,21 @@ impl Kernel {
         }
     }
 
-    fn subject(&self) -> Subject {
-        let [native, interpreted] = self.grids;
+    fn subject(&self, grids: [u32; 2], gcc: Gcc) -> Subject {
+        let [native, interpreted] = grids;
         Subject {
             name: self.name.to_string(),
             text: self.text.to_string(),
             native: self.spec(native),
             interpreted: self.spec(interpreted),
-            reference: (self.reference).and_then(|source| self.reference(source)),
+            reference: (self.reference).and_then(|source| self.reference(source, native, gcc)),
             tolerance: Tolerance::Exact,
         }
     }
 
-    fn reference(&self, source: &str) -> Option<Reference> {
-        let library = reference::compile(self.name, source)?;
+    fn reference(&self, source: &str, blocks: u32, gcc: Gcc) -> Option<Reference> {
+        let library = reference::compile(self.name, source, gcc)?;
         let symbol = format!("{}_ref", self.name);
-        let blocks = self.grids[0];
         let items = blocks as usize * self.items;
         let call = move |buffers: &mut [Vec<u32>]| {
             let [input, output] = buffers else {
@@ -290,7 +329,7 @@ impl Kernel {
                 function(input.as_ptr(), output.as_mut_ptr(), 0, items);
             }
         };
-        let before = vec![self.input(), vec![0; self.output(blocks)]];
+        let before = vec![self.input(blocks), vec![0; self.output(blocks)]];
         Some(Reference::new(Box::new(call), before))
     }
 }
@@ -313,11 +352,24 @@ pub fn kernels_that_meet() -> Vec<Subject> {
 }
 
 fn subjects(kernels: &[Kernel]) -> Vec<Subject> {
-    let mut subjects: Vec<Subject> = kernels.iter().map(Kernel::subject).collect();
+    let subject = |kernel: &Kernel| kernel.subject(kernel.grids, Gcc::Scalars);
+    let mut subjects: Vec<Subject> = kernels.iter().map(subject).collect();
     for subject in &mut subjects {
         subject.check().expect("a kernel that is supported");
     }
     subjects
+}
+
+/// A kernel of `tests/kernels` at sizes of the caller's, in native code and C and in the interpreter: blocks, or what the kernel's
+/// definition counts instead.
+pub fn sized(name: &str, sizes: [u32; 2], gcc: Gcc) -> Subject {
+    let mut integers = KERNELS.iter().chain(&KERNELS_THAT_MEET);
+    let integers = integers.find(|kernel| kernel.name == name);
+    let subject = integers.map(|kernel| kernel.subject(sizes, gcc));
+    let subject = subject.or_else(|| floats::sized(name, sizes, gcc));
+    let mut subject = subject.expect("a kernel of that name");
+    subject.check().expect("a kernel that is supported");
+    subject
 }
 
 /// The kernels of floating-point arithmetic.

@@ -37,7 +37,7 @@ impl Results {
 }
 
 /// A table: the first column to the left, the others to the right.
-fn table(text: &mut String, head: &[&str], rows: &[Vec<String>]) {
+pub fn table(text: &mut String, head: &[&str], rows: &[Vec<String>]) {
     let line = |text: &mut String, cells: &[String]| {
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     };
@@ -61,7 +61,8 @@ pub fn digits(value: f64) -> String {
         v if v >= 100.0 => 0,
         v if v >= 10.0 => 1,
         v if v >= 1.0 => 2,
-        _ => 3,
+        v if v >= 0.1 => 3,
+        _ => 4,
     };
     format!("{value:.decimals$}")
 }
@@ -121,16 +122,16 @@ fn execute(text: &mut String, results: &Results) {
         let none = || "".to_string();
         rows.push(vec![
             subject.to_string(),
-            digits(native.per_thread()),
+            digits(native.per_unit()),
             format!("±{:.0} %", native.spread()),
-            together.map_or_else(none, |t| digits(t.per_thread())),
-            c.map_or_else(none, |c| digits(c.per_thread())),
-            digits(interpreter.per_thread()),
-            c.map_or_else(none, |c| digits(native.per_thread() / c.per_thread())),
+            together.map_or_else(none, |t| digits(t.per_unit())),
+            c.map_or_else(none, |c| digits(c.per_unit())),
+            digits(interpreter.per_unit()),
+            c.map_or_else(none, |c| digits(native.per_unit() / c.per_unit())),
             together
                 .zip(c)
-                .map_or_else(none, |(t, c)| digits(t.per_thread() / c.per_thread())),
-            digits(interpreter.per_thread() / native.per_thread()),
+                .map_or_else(none, |(t, c)| digits(t.per_unit() / c.per_unit())),
+            digits(interpreter.per_unit() / native.per_unit()),
         ]);
     }
     let head = [
@@ -155,7 +156,7 @@ fn meet(text: &mut String, results: &Results) {
         let (Some(native), Some(interpreter)) = (find("native"), find("interpreter")) else {
             continue;
         };
-        let each = |measured: &Measured| digits(measured.per_thread() / f64::from(times));
+        let each = |measured: &Measured| digits(measured.per_unit() / f64::from(times));
         let _ = writeln!(
             text,
             "The threads of `{subject}` come to {times} barriers with 8 live values, a few additions apart: {} ns for each thread \

@@ -33,13 +33,9 @@ pub const LOCAL_TOP_BYTES: i32 = 8;
 pub(super) struct Lane {
     /// Which of the warp runs, in 64 bits.
     pub(super) number: Variable,
-    /// What is of all lanes: [`Record::values`], the frame, `%tid`, local memory.
-    values: Value,
+    /// What is of all lanes: the frame, `%tid`.
     pub(super) frame: Value,
     pub(super) tids: Value,
-    locals: Value,
-    /// Bytes from the local memory of a lane to that of the next.
-    stride: Value,
     /// Where it is found out at which point a lane stands.
     head: clif::Block,
     /// Where it is looked for lanes behind those beside each other.
@@ -73,14 +69,7 @@ impl<'a> Lower<'a, '_> {
         let warp = self.b.create_block();
         self.b.ins().jump(warp, &[]);
         self.b.switch_to_block(warp);
-        let [record, frame, locals, tids, stride] = [
-            Field::RECORD,
-            Field::FRAME,
-            Field::LOCALS,
-            Field::TIDS,
-            Field::LOCAL_STRIDE,
-        ]
-        .map(|f| self.field(f));
+        let [frame, tids] = [Field::FRAME, Field::TIDS].map(|f| self.field(f));
         let whole = wide.filter(|wide| wide.width == LANES as u32);
         let yields = |stop| match stop {
             Stop::Yields(_) => true,
@@ -89,11 +78,8 @@ impl<'a> Lower<'a, '_> {
         let yields = regions.points.iter().any(|p| yields(p.stop));
         let lane = Lane {
             number: self.b.declare_var(I64),
-            values: self.emit().add_k(record, offset_of!(Record, values) as u64),
             frame,
             tids,
-            locals,
-            stride,
             head: self.b.create_block(),
             gap: self.b.create_block(),
             direct: !yields && !self.plan.calls && wide.is_none(),
@@ -222,8 +208,9 @@ impl<'a> Lower<'a, '_> {
         ];
         // Warps that go together have no local memory.
         if lane.stood.is_none() {
+            let stride = self.field(Field::LOCAL_STRIDE);
             let locals = self.k(I64, locals);
-            let locals = self.b.ins().imul(lane.stride, locals);
+            let locals = self.b.ins().imul(stride, locals);
             steps.push((Field::LOCALS, locals));
         }
         let (advance, opens) = (self.b.create_block(), self.b.create_block());
@@ -341,9 +328,11 @@ impl<'a> Lower<'a, '_> {
 
     /// Where the lane's element of the first of [`Record::values`] is.
     pub(super) fn lane_values(&mut self, lane: Lane) -> Value {
+        let record = self.field(Field::RECORD);
+        let values = (self.emit()).add_k(record, offset_of!(Record, values) as u64);
         let number = self.b.use_var(lane.number);
         let offset = self.emit().shl_k(number, 3);
-        self.b.ins().iadd(lane.values, offset)
+        self.b.ins().iadd(values, offset)
     }
 
     /// `%tid` of the lane.
@@ -357,15 +346,17 @@ impl<'a> Lower<'a, '_> {
 
     /// The local memory of the lane.
     pub(super) fn lane_memory(&mut self, lane: Lane) -> Value {
+        let [locals, stride] = [Field::LOCALS, Field::LOCAL_STRIDE].map(|f| self.field(f));
         let number = self.b.use_var(lane.number);
-        let offset = self.b.ins().imul(number, lane.stride);
-        self.b.ins().iadd(lane.locals, offset)
+        let offset = self.b.ins().imul(number, stride);
+        self.b.ins().iadd(locals, offset)
     }
 
     /// Where the local memory of the lane and what lies behind it ends.
     fn lane_top(&mut self, lane: Lane) -> Value {
         let memory = self.lane_memory(lane);
-        self.b.ins().iadd(memory, lane.stride)
+        let stride = self.field(Field::LOCAL_STRIDE);
+        self.b.ins().iadd(memory, stride)
     }
 
     /// The lanes that are to run, in 64 bits.

@@ -55,12 +55,12 @@ pub(super) struct Check<'a> {
 }
 
 /// Which addresses are good without asking.
-struct Bounds {
+pub(super) struct Bounds {
     /// Distances are counted from here; `None` is 0.
-    start: Option<Value>,
+    pub(super) start: Option<Value>,
     /// How many pieces of the size of the alignment follow.
-    pieces: Value,
-    translation: Translation,
+    pub(super) pieces: Value,
+    pub(super) translation: Translation,
 }
 
 /// How addresses in an extent become host pointers.
@@ -283,7 +283,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn bounds(&mut self, check: &Check<'_>) -> Bounds {
+    pub(super) fn bounds(&mut self, check: &Check<'_>) -> Bounds {
         let shift = check.align.ilog2();
         match (check.space, check.root) {
             (Space::Shared | Space::Local | Space::Const | Space::Param, _) => {

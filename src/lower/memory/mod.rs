@@ -3,6 +3,7 @@
 
 mod check;
 mod frame;
+mod gathered;
 mod together;
 
 pub(super) use check::OpenRun;

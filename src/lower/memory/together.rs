@@ -21,23 +21,23 @@ use std::array::from_fn;
 
 /// Elements of each thread, and how far those of one thread are from those of the next.
 #[derive(Debug, Clone, Copy)]
-struct Elements {
+pub(super) struct Elements {
     /// Bytes of one.
-    bytes: u8,
+    pub(super) bytes: u8,
     /// How many there are, side by side.
-    count: u8,
+    pub(super) count: u8,
     /// Bytes from thread to thread.
-    stride: i64,
+    pub(super) stride: i64,
 }
 
 impl Elements {
     /// Bytes of a thread's.
-    fn size(self) -> u32 {
+    pub(super) fn size(self) -> u32 {
         u32::from(self.bytes) * u32::from(self.count)
     }
 
     /// The same with nothing between.
-    fn dense(self) -> Elements {
+    pub(super) fn dense(self) -> Elements {
         Elements {
             stride: self.size().into(),
             ..self
@@ -69,18 +69,45 @@ impl<'a> Lower<'a, '_> {
         };
         let permitted = self.permitted(inst);
         let found = self.beside(inst, &reach, elements, permitted.as_ref(), None);
+        self.set_loaded_vectors(load, permitted.as_ref(), &found);
+        true
+    }
+
+    /// Gives the destinations of a load what was found, of each element all threads'; where masks are given, only those that are set.
+    pub(super) fn set_loaded_vectors(
+        &mut self,
+        load: &Load,
+        permitted: Option<&Vectors>,
+        found: &[Vectors],
+    ) {
         for (dst, raw) in load.dsts.iter().zip(found) {
             if let Some(dst) = *dst {
                 let class = self.function.class(dst);
-                let mut vectors = self.of_elements(load.bytes, load.signed, class, &raw);
-                if let Some(masks) = &permitted {
+                let mut vectors = self.of_elements(load.bytes, load.signed, class, raw);
+                if let Some(masks) = permitted {
                     let old = self.operand_vectors(Operand::Reg(dst), class);
                     vectors = self.chosen(class, masks, &vectors, &old);
                 }
                 self.set_vectors(dst.into(), vectors);
             }
         }
-        true
+    }
+
+    /// What a store writes, of each element all threads'.
+    pub(super) fn stored_vectors(&mut self, store: &Store) -> Vec<Vectors> {
+        let class = RegClass::of_bits(u32::from(store.bytes) * 8).unwrap_or(RegClass::B64);
+        let mut stored = Vec::new();
+        for &src in &store.srcs {
+            let own = src.reg().map_or(class, |reg| self.function.class(reg));
+            let mut vectors = self.operand_vectors(src, own);
+            if own == RegClass::B64 && store.bytes < 8 {
+                vectors = (vectors.chunks(2))
+                    .map(|pair| self.emit().pick_words(pair[0], pair[1], [0, 2, 4, 6]))
+                    .collect();
+            }
+            stored.push(vectors);
+        }
+        stored
     }
 
     /// The threads that an instruction's guard lets through, as masks.
@@ -129,18 +156,7 @@ impl<'a> Lower<'a, '_> {
         else {
             return false;
         };
-        let class = RegClass::of_bits(u32::from(store.bytes) * 8).unwrap_or(RegClass::B64);
-        let mut stored = Vec::new();
-        for &src in &store.srcs {
-            let own = src.reg().map_or(class, |reg| self.function.class(reg));
-            let mut vectors = self.operand_vectors(src, own);
-            if own == RegClass::B64 && store.bytes < 8 {
-                vectors = (vectors.chunks(2))
-                    .map(|pair| self.emit().pick_words(pair[0], pair[1], [0, 2, 4, 6]))
-                    .collect();
-            }
-            stored.push(vectors);
-        }
+        let stored = self.stored_vectors(store);
         let permitted = self.permitted(inst);
         self.beside(inst, &reach, elements, permitted.as_ref(), Some(&stored));
         true
@@ -251,22 +267,12 @@ impl<'a> Lower<'a, '_> {
             Translation::Add(delta) => self.b.ins().iadd(check.base, delta),
         };
         let found = self.at_once(Pointer { base, offset }, elements, stored);
-        let args: SmallVec<[clif::BlockArg; 4]> =
-            found.iter().flatten().map(|&v| v.into()).collect();
-        self.b.ins().jump(next, &args);
+        self.jump_with(next, &found);
         self.b.switch_to_block(cold);
         check.offset = offset;
-        let mut handed_over = |vectors: &Vectors| -> Vectors {
-            (vectors.iter())
-                .map(|&v| {
-                    let ty = self.b.func.dfg.value_type(v);
-                    self.b.append_block_param(cold, ty)
-                })
-                .collect()
-        };
-        let permitted = permitted.map(&mut handed_over);
+        let permitted = permitted.map(|masks| self.handed_over(cold, masks));
         let stored: Option<Vec<Vectors>> =
-            stored.map(|stored| stored.iter().map(&mut handed_over).collect());
+            stored.map(|stored| stored.iter().map(|v| self.handed_over(cold, v)).collect());
         let masks = permitted.map(|masks| {
             let room = self.stack_slot(width / 4 * VECTOR, VECTOR);
             let room = self.b.ins().stack_addr(I64, room, 0);
@@ -275,26 +281,38 @@ impl<'a> Lower<'a, '_> {
             }
             room
         });
-        let buffer = self.stack_slot((elements.size() * width).max(VECTOR), VECTOR);
-        let buffer = self.b.ins().stack_addr(I64, buffer, 0);
-        if stored.is_some() {
-            let all = Pointer {
-                base: buffer,
-                offset: 0,
-            };
-            self.at_once(all, elements.dense(), stored.as_deref());
-        }
-        let slowly = self.one_by_one(&check, elements, masks, stored.is_some(), buffer);
-        let args: SmallVec<[clif::BlockArg; 4]> =
-            slowly.iter().flatten().map(|&v| v.into()).collect();
-        self.b.ins().jump(next, &args);
+        let buffer = self.buffer(elements, stored.as_deref());
+        let slowly = self.one_by_one(&check, elements, (masks, None), stored.is_some(), buffer);
+        self.jump_with(next, &slowly);
         self.b.switch_to_block(next);
-        let mut handed_on = |v: &Value| {
-            let ty = self.b.func.dfg.value_type(*v);
-            self.b.append_block_param(next, ty)
-        };
-        (found.iter())
-            .map(|vectors| vectors.iter().map(&mut handed_on).collect())
+        (found.iter()).map(|v| self.handed_over(next, v)).collect()
+    }
+
+    /// Room for the elements of all threads, one thread's behind the other's, with what is stored.
+    pub(super) fn buffer(&mut self, elements: Elements, stored: Option<&[Vectors]>) -> Value {
+        let size = (elements.size() * self.width()).max(VECTOR);
+        let buffer = self.stack_slot(size, VECTOR);
+        let base = self.b.ins().stack_addr(I64, buffer, 0);
+        if stored.is_some() {
+            self.at_once(Pointer { base, offset: 0 }, elements.dense(), stored);
+        }
+        base
+    }
+
+    /// Jumps to a block with vectors.
+    pub(super) fn jump_with(&mut self, block: clif::Block, vectors: &[Vectors]) {
+        let args: SmallVec<[clif::BlockArg; 4]> =
+            vectors.iter().flatten().map(|&v| v.into()).collect();
+        self.b.ins().jump(block, &args);
+    }
+
+    /// Parameters of a block for vectors.
+    pub(super) fn handed_over(&mut self, block: clif::Block, vectors: &Vectors) -> Vectors {
+        (vectors.iter())
+            .map(|&v| {
+                let ty = self.b.func.dfg.value_type(v);
+                self.b.append_block_param(block, ty)
+            })
             .collect()
     }
 
@@ -420,7 +438,12 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Where the elements of a thread are.
-    fn of_thread(pointer: Pointer, elements: Elements, thread: u32, element: usize) -> Pointer {
+    fn place_of_thread(
+        pointer: Pointer,
+        elements: Elements,
+        thread: u32,
+        element: usize,
+    ) -> Pointer {
         let distance = elements.stride * i64::from(thread);
         Pointer {
             base: pointer.base,
@@ -436,7 +459,7 @@ impl<'a> Lower<'a, '_> {
             .map(|element| {
                 let values: Vec<Value> = (0..self.width())
                     .map(|thread| {
-                        let at = Self::of_thread(pointer, elements, thread, element);
+                        let at = Self::place_of_thread(pointer, elements, thread, element);
                         let ty = int_type(elements.bytes);
                         self.b.ins().load(ty, trusted(), at.base, at.offset)
                     })
@@ -447,26 +470,35 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn write_apart(&mut self, pointer: Pointer, elements: Elements, stored: &[Vectors]) {
-        let ty = int_type(elements.bytes);
         for thread in 0..self.width() {
             for (element, vectors) in stored.iter().enumerate() {
-                let at = Self::of_thread(pointer, elements, thread, element);
-                let lanes = if elements.bytes == 8 { 2 } else { 4 };
-                let vector = vectors[(thread / lanes) as usize];
-                let value = self.b.ins().extractlane(vector, (thread % lanes) as u8);
-                let value = self.emit().resize(value, ty, false);
+                let at = Self::place_of_thread(pointer, elements, thread, element);
+                let value = self.of_thread(vectors, elements, thread);
                 self.b.ins().store(trusted(), value, at.base, at.offset);
             }
         }
     }
 
+    /// An element of a thread.
+    pub(super) fn of_thread(
+        &mut self,
+        vectors: &Vectors,
+        elements: Elements,
+        thread: u32,
+    ) -> Value {
+        let lanes = if elements.bytes == 8 { 2 } else { 4 };
+        let vector = vectors[(thread / lanes) as usize];
+        let value = self.b.ins().extractlane(vector, (thread % lanes) as u8);
+        self.emit().resize(value, int_type(elements.bytes), false)
+    }
+
     /// Reads each thread's elements where the host says, by way of a buffer, or writes them from there; ends with a fault at the first that may not be reached.
-    /// Leaves out threads whose masks, in memory, are not set.
-    fn one_by_one(
+    /// Leaves out threads whose masks, in memory, are not set. What addresses are based on may be listed in memory, too.
+    pub(super) fn one_by_one(
         &mut self,
         check: &Check<'_>,
         elements: Elements,
-        masks: Option<Value>,
+        (masks, listed): (Option<Value>, Option<Value>),
         stores: bool,
         buffer: Value,
     ) -> Vec<Vectors> {
@@ -498,9 +530,19 @@ impl<'a> Lower<'a, '_> {
         self.turn_to_thread(&thread, number);
         self.tell_lane();
         self.turn_back(&thread);
-        let stride = self.k(I64, elements.stride as u64);
-        let distance = self.b.ins().imul(number, stride);
-        let address = self.b.ins().iadd(first, distance);
+        let address = match listed {
+            None => {
+                let stride = self.k(I64, elements.stride as u64);
+                let distance = self.b.ins().imul(number, stride);
+                self.b.ins().iadd(first, distance)
+            }
+            Some(list) => {
+                let offset = self.emit().shl_k(number, 3);
+                let at = self.b.ins().iadd(list, offset);
+                let base = self.b.ins().load(I64, trusted(), at, 0);
+                self.emit().add_k(base, i64::from(check.offset) as u64)
+            }
+        };
         let context = self.context;
         self.b.ins().call(resolve, &[context, site, address, slot]);
         let answer = self.field(Field::ANSWER);

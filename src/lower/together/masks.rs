@@ -7,7 +7,7 @@ use crate::ir::compare::{self, CmpOp};
 use crate::ir::{Inst, Kind, Operand, PureOp};
 use crate::spmd::{Name, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I32;
+use cranelift_codegen::ir::types::{I8, I32};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 /// What the first and the last thread tell of a predicate: that of a comparison between something that grows from thread to thread and
@@ -30,8 +30,7 @@ impl<'a> Lower<'a, '_> {
         };
         let grows = match cmp {
             CmpOp::Gt | CmpOp::Ge => true,
-            CmpOp::Lt | CmpOp::Le => false,
-            CmpOp::Eq | CmpOp::Ne => return,
+            CmpOp::Lt | CmpOp::Le | CmpOp::Eq | CmpOp::Ne => false,
         };
         if combine.is_some() || inst.guard.is_some() {
             return;
@@ -65,13 +64,30 @@ impl<'a> Lower<'a, '_> {
         // Nothing is known if there is a leap between them.
         let order = condition(if stride > 0 { CmpOp::Le } else { CmpOp::Ge }, ty.signed());
         let steady = self.b.ins().icmp(order, first[affine], last[affine]);
-        let cc = condition(cmp, ty.signed());
-        let (least, most) = if grows { (first, last) } else { (last, first) };
-        let all = self.b.ins().icmp(cc, least[0], least[1]);
-        let any = self.b.ins().icmp(cc, most[0], most[1]);
-        let not_any = self.emit().cmp_k(IntCC::Equal, any, 0);
-        let every = self.b.ins().band(steady, all);
-        let none = self.b.ins().band(steady, not_any);
+        let [every, none] = match cmp {
+            CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge => {
+                let cc = condition(cmp, ty.signed());
+                let (least, most) = if grows { (first, last) } else { (last, first) };
+                let all = self.b.ins().icmp(cc, least[0], least[1]);
+                let any = self.b.ins().icmp(cc, most[0], most[1]);
+                [all, self.emit().cmp_k(IntCC::Equal, any, 0)]
+            }
+            CmpOp::Eq | CmpOp::Ne => {
+                // Whether what all have lies beside what they have each, on either side.
+                let other = first[1 - affine];
+                let before = condition(if stride > 0 { CmpOp::Lt } else { CmpOp::Gt }, ty.signed());
+                let below = self.b.ins().icmp(before, other, first[affine]);
+                let above = self.b.ins().icmp(before, last[affine], other);
+                let beside = self.b.ins().bor(below, above);
+                let unknown = self.k(I8, 0);
+                match cmp == CmpOp::Eq {
+                    true => [unknown, beside],
+                    false => [beside, unknown],
+                }
+            }
+        };
+        let every = self.b.ins().band(steady, every);
+        let none = self.b.ins().band(steady, none);
         for (dst, negated) in pure.dsts.iter().zip([false, true]) {
             let Some(name) = dst.map(Name::from).filter(|&name| self.varies(name)) else {
                 continue;

@@ -469,7 +469,7 @@ impl<'a> Lower<'a, '_> {
                 self.once(inst, &defs);
             }
             Kind::Load(load) => {
-                if !self.load_side_by_side(inst, load) {
+                if !self.load_side_by_side(inst, load) && !self.load_gathered(inst, load) {
                     self.each(inst);
                 }
             }
@@ -482,7 +482,8 @@ impl<'a> Lower<'a, '_> {
                     self.once(inst, &defs);
                 } else if self.is_of_last(inst, store) {
                     self.with_lane(inst, &defs, self.width() - 1);
-                } else if !self.store_side_by_side(inst, store) {
+                } else if !self.store_side_by_side(inst, store) && !self.store_gathered(inst, store)
+                {
                     self.each(inst);
                 }
             }

@@ -115,9 +115,8 @@ impl<'a> Resident<'a> {
         })
     }
 
-    /// Another CTA of the launch in the same memory, not begun.
-    #[must_use]
-    pub fn restart(mut self, block: [u32; 3], shuffle: Option<Shuffle>) -> Self {
+    /// Makes it another CTA of the launch, not begun, in the same memory.
+    pub fn restart(&mut self, block: [u32; 3], shuffle: Option<Shuffle>) {
         self.block = block;
         let shared = self.seat.window();
         // SAFETY: it is that long, and no thread of the cluster runs.
@@ -131,7 +130,6 @@ impl<'a> Resident<'a> {
         self.answers.fill(Extent::default());
         self.schedule.restart(shuffle);
         self.fresh = true;
-        self
     }
 
     /// Runs it until it is over or lets others run.

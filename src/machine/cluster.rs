@@ -45,6 +45,9 @@ impl Clusters {
 
     /// `%ctaid` of the CTA of a rank in the cluster with this `%clusterid`.
     pub fn cta(&self, id: [u32; 3], rank: u32) -> [u32; 3] {
+        if self.ctas() == 1 {
+            return id;
+        }
         let [nx, ny, nz] = self.shape.map(|n| n.max(1));
         let [x, y, z] = id;
         [

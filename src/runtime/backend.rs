@@ -215,11 +215,14 @@ pub(super) enum Resident<'a> {
 }
 
 impl<'a> Resident<'a> {
-    /// Another CTA of the launch in the memory of this one, which is over; `None` where it cannot be used again.
-    pub(super) fn restart(self, block: [u32; 3], shuffle: Option<Shuffle>) -> Option<Resident<'a>> {
+    /// Makes one that is over another CTA of the launch, in the same memory; `false` where that cannot be used again.
+    pub(super) fn restart(&mut self, block: [u32; 3], shuffle: Option<Shuffle>) -> bool {
         match self {
-            Resident::Interpreter(_) => None,
-            Resident::Native(cta) => Some(Resident::Native(cta.restart(block, shuffle))),
+            Resident::Interpreter(_) => false,
+            Resident::Native(cta) => {
+                cta.restart(block, shuffle);
+                true
+            }
         }
     }
 

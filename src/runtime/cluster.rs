@@ -32,18 +32,12 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// The cluster of another index in the memory of this one, which is over; `None` where it cannot be used again.
-    pub(super) fn restart(self, job: &Job, index: u64) -> Option<Self> {
-        let ctas = (0..)
-            .zip(self.ctas)
-            .map(|(rank, cta)| {
-                let block = job.block_at(index, rank);
-                cta.restart(block, cta_shuffle(job, index, rank))
-            })
-            .collect::<Option<_>>()?;
-        Some(Cluster {
-            progress: schedule::Cluster::new(shuffle(job, index)),
-            ctas,
+    /// Makes one that is over the cluster of another index, in the same memory; `false`, and of no use, where that cannot be used again.
+    pub(super) fn restart(&mut self, job: &Job, index: u64) -> bool {
+        self.progress = schedule::Cluster::new(shuffle(job, index));
+        (0..).zip(&mut self.ctas).all(|(rank, cta)| {
+            let block = job.block_at(index, rank);
+            cta.restart(block, cta_shuffle(job, index, rank))
         })
     }
 

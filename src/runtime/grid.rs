@@ -372,7 +372,14 @@ impl Job {
             None => index,
             Some(seed) => shuffled(index, self.units(), seed),
         };
-        let [x, y, _] = self.clusters.divide(self.grid).map(u64::from);
+        let units = match self.clusters.ctas() {
+            1 => self.grid,
+            _ => self.clusters.divide(self.grid),
+        };
+        if let [_, 1, 1] = units {
+            return self.clusters.cta([index as u32, 0, 0], rank);
+        }
+        let [x, y, _] = units.map(u64::from);
         let id = [index % x, index / x % y, index / x / y].map(|n| n as u32);
         self.clusters.cta(id, rank)
     }

@@ -49,7 +49,7 @@ impl Job {
                 std::thread::yield_now();
                 continue;
             }
-            match self.pass(&mut pass, trace) {
+            match self.pass(runners, &mut pass, trace) {
                 Ok(Passed {
                     done,
                     blocks: over,
@@ -105,7 +105,8 @@ impl Job {
                 // It is of other code.
                 pass.spare = None;
             }
-            let again = (pass.spare.take()).and_then(|spare| spare.restart(self, index));
+            let again = pass.spare.take();
+            let again = again.and_then(|mut spare| spare.restart(self, index).then_some(spare));
             let begun = again.or_else(|| Cluster::begin(self, runner, index));
             if let Some(cluster) = begun {
                 pass.residents.push((index, cluster));
@@ -122,14 +123,43 @@ impl Job {
         Ok(())
     }
 
-    /// Runs each cluster once.
-    fn pass(&self, pass: &mut Pass<'_>, trace: &mut impl Trace) -> Result<Passed, (u64, Error)> {
+    /// Makes the only cluster of a worker, which is over, the next; `false`, and nothing done, if there is none, or it has to be begun anew.
+    fn go_on(&self, runners: &Runners<'_>, pass: &mut Pass<'_>) -> bool {
+        let [(index, cluster)] = &mut pass.residents[..] else {
+            return false;
+        };
+        if pass.allowed > 1 || !pass.left || pass.taken.is_some() {
+            return false;
+        }
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        let end = self.end.load(Ordering::Relaxed);
+        let goes = next < end && !self.stop.is_raised() && {
+            runners.current();
+            pass.together == runners.together()
+        };
+        let goes = goes && cluster.restart(self, next);
+        match goes {
+            true => *index = next,
+            false => pass.taken = Some(next),
+        }
+        goes
+    }
+
+    /// Runs each cluster once; and those that follow the only one, as long as each comes to its end.
+    fn pass(
+        &self,
+        runners: &Runners<'_>,
+        pass: &mut Pass<'_>,
+        trace: &mut impl Trace,
+    ) -> Result<Passed, (u64, Error)> {
         let count = pass.residents.len();
         let mut over = vec![false; count];
         let mut passed = Passed::default();
         pass.down = !pass.down;
-        for turn in 0..count {
+        let mut turn = 0;
+        while turn < count {
             let at = if pass.down { turn } else { count - 1 - turn };
+            turn += 1;
             let (index, resident) = &mut pass.residents[at];
             let end = self.end.load(Ordering::Relaxed);
             if *index >= end {
@@ -138,10 +168,13 @@ impl Job {
             }
             match resident.run(trace) {
                 Ok(Progress::Done) => {
-                    over[at] = true;
                     passed.done += 1;
                     passed.blocks += resident.blocks();
                     passed.steps += resident.steps();
+                    match self.go_on(runners, pass) {
+                        true => turn = 0,
+                        false => over[at] = true,
+                    }
                 }
                 // What it waits for may be a CTA that went wrong.
                 Ok(progress @ (Progress::Waits | Progress::Stuck | Progress::Busy)) => {

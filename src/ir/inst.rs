@@ -164,6 +164,36 @@ impl PureOp {
         }
     }
 
+    /// Whether the first two sources may change places: the result has the same bits.
+    pub fn commutes(self) -> bool {
+        match self {
+            PureOp::Integer(op) => matches!(
+                op,
+                integer::Op::Add { .. }
+                    | integer::Op::Mul { .. }
+                    | integer::Op::Mad { .. }
+                    | integer::Op::Min { .. }
+                    | integer::Op::Max { .. }
+            ),
+            PureOp::Bits(op) => matches!(
+                op,
+                bits::Op::And { .. } | bits::Op::Or { .. } | bits::Op::Xor { .. }
+            ),
+            PureOp::Float(op) => {
+                use float::Arith::{Add, Mul};
+                matches!(
+                    op,
+                    float::Op::Arith { op: Add | Mul, .. }
+                        | float::Op::Extreme(_)
+                        | float::Op::Fma { .. }
+                )
+            }
+            PureOp::Extended(_) | PureOp::Video(_) | PureOp::Compare(_) | PureOp::Convert(_) => {
+                false
+            }
+        }
+    }
+
     /// The operator as a reading has it.
     #[must_use]
     pub fn read_as(self, reading: Reading) -> PureOp {

@@ -36,7 +36,7 @@ impl Cfg {
         let count = function.blocks.len();
         let mut entry = vec![false; count];
         entry[0] = true;
-        let resumed = regions.iter().flat_map(|r| &r.points).map(|p| p.resume);
+        let resumed = regions.iter().flat_map(|r| r.entries());
         for block in resumed.chain(left.iter().copied()) {
             entry[block.index()] = true;
         }

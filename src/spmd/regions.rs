@@ -48,6 +48,8 @@ pub struct Regions {
     yields: Vec<Option<u32>>,
     /// For each block the point after which threads go on there.
     resumed: Vec<Option<u32>>,
+    /// For each point whether threads go on behind it that have stopped there.
+    entered: Vec<bool>,
 }
 
 impl Regions {
@@ -86,6 +88,7 @@ impl Regions {
         Regions {
             function: cut.function,
             owners: cut.owners,
+            entered: vec![true; cut.points.len()],
             points: cut.points,
             meets,
             yields,
@@ -104,6 +107,7 @@ impl Regions {
         let mut regions = Regions {
             owners: from.iter().map(|b| self.owner(*b)).collect(),
             points: self.points.clone(),
+            entered: self.entered.clone(),
             meets: vec![None; from.len()],
             yields: vec![None; from.len()],
             resumed: vec![None; from.len()],
@@ -148,14 +152,45 @@ impl Regions {
     }
 
     /// For threads that do not stop at some points, which have been [set apart](Regions::set_apart). They go on behind them all the same, if
-    /// they had stopped there.
+    /// they had stopped there, where they may have come one by one from one of the blocks in `alone` without passing another.
     #[must_use]
-    pub fn passing(&self, points: impl Fn(u32) -> bool) -> Self {
+    pub fn passing(&self, points: impl Fn(u32) -> bool, alone: &[Block]) -> Self {
         let mut passing = self.clone();
+        for (point, entered) in (0..).zip(&mut passing.entered) {
+            *entered = !points(point);
+        }
+        let mut seen = vec![false; self.function.blocks.len()];
+        let mut left = alone.to_vec();
+        while let Some(block) = left.pop() {
+            if std::mem::replace(&mut seen[block.index()], true) {
+                continue;
+            }
+            match self.meets(block) {
+                Some(point) => passing.entered[point as usize] = true,
+                None => self
+                    .function
+                    .block(block)
+                    .terminator
+                    .successors(|b| left.push(b)),
+            }
+        }
         for meets in &mut passing.meets {
             *meets = meets.filter(|&point| !points(point));
         }
         passing
+    }
+
+    /// Whether threads go on behind a point that have stopped there.
+    pub fn is_entered(&self, point: u32) -> bool {
+        self.entered[point as usize]
+    }
+
+    /// The blocks where they do.
+    pub fn entries(&self) -> impl Iterator<Item = Block> {
+        let entered = self.points.iter().zip(&self.entered);
+        entered
+            .filter(|(_, entered)| **entered)
+            .map(|(p, _)| p.resume)
     }
 
     /// The function that a block comes from.

@@ -144,7 +144,8 @@ impl Wide {
             function = regions.function.clone();
             regions
         });
-        let passing = regions.as_ref().map(|r| r.passing(passes));
+        let apart: Vec<Block> = leaves.iter().map(|leave| leave.block).collect();
+        let passing = regions.as_ref().map(|r| r.passing(passes, &apart));
         let found = |name, stop| {
             let whole = match stop {
                 Stop::Meets { block, site } => Stop::Meets {

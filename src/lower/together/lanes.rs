@@ -125,7 +125,15 @@ impl<'a> Lower<'a, '_> {
         let over = self.b.create_block();
         self.latch = Some(over);
         let start = self.b.create_block();
-        let resumed = self.resumed(passing);
+        let mut resumed = self.resumed(passing);
+        let entered = (0..).map(|point| passing.is_entered(point));
+        for (resume, _) in resumed
+            .iter_mut()
+            .zip(entered)
+            .filter(|(_, entered)| !entered)
+        {
+            *resume = alone;
+        }
         self.turn_to(point, start, &resumed);
         if let Some((block, point)) = unsure {
             self.b.switch_to_block(block);

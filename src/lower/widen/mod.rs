@@ -9,7 +9,7 @@ mod shift;
 use super::emit::Emit;
 use super::function::{Lower, constant_memory};
 use super::together::{Vectors, as_little};
-use crate::ir::{Inst, RegClass};
+use crate::ir::{Inst, Kind, Operand, RegClass};
 use crate::spmd::{Name, Shape};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{
@@ -97,6 +97,36 @@ impl Emit<'_, '_> {
 }
 
 impl Lower<'_, '_> {
+    /// The first two sources of an instruction to which their places do not matter, in each place the one that was computed
+    /// first: where lanes of a warp give each other values and take them together, two of them compute the same then.
+    fn in_one_order(&mut self, inst: &Inst) -> Option<[(Name, Vectors); 2]> {
+        let Kind::Pure(pure) = &inst.kind else {
+            return None;
+        };
+        let &[Operand::Reg(a), Operand::Reg(b), ref others @ ..] = &pure.srcs[..] else {
+            return None;
+        };
+        let elsewhere = |reg| others.contains(&Operand::Reg(reg));
+        // What a guard leaves as it is may be one of the sources.
+        if inst.guard.is_some() || !pure.op.commutes() || a == b || elsewhere(a) || elsewhere(b) {
+            return None;
+        }
+        let names = [a, b].map(Name::from);
+        let class = self.plan.names.class(names[0]);
+        let alike = (names.iter())
+            .all(|&n| self.plan.names.class(n) == class && self.shape(n) == Shape::Varying);
+        if !alike || class == RegClass::Pred {
+            return None;
+        }
+        let [mut first, mut second] = names.map(|name| self.vectors(name));
+        for (a, b) in first.iter_mut().zip(&mut second) {
+            if b < a && self.emit().ty(*a) == self.emit().ty(*b) {
+                std::mem::swap(a, b);
+            }
+        }
+        Some([(names[0], first), (names[1], second)])
+    }
+
     /// Does a pure instruction for all threads at once; `false`, and nothing done, if that cannot be.
     pub(super) fn widen(&mut self, inst: &Inst, defs: &[Name]) -> bool {
         let plan = self.plan;
@@ -113,10 +143,15 @@ impl Lower<'_, '_> {
             .collect();
         let undo = self.undo.len();
         let mut all = FxHashMap::default();
+        let ordered = self.in_one_order(inst);
         for &name in &uses {
+            let ordered = ordered.iter().flatten().find(|(of, _)| *of == name);
             let vectors = match self.shape(name) {
                 Shape::Uniform => continue,
-                Shape::Affine(_) | Shape::Varying => self.vectors(name),
+                Shape::Affine(_) | Shape::Varying => match ordered {
+                    Some((_, vectors)) => vectors.clone(),
+                    None => self.vectors(name),
+                },
             };
             let stands = self.stands_for(plan.names.class(name), vectors[0]);
             let values = match plan.names.class(name) {

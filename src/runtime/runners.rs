@@ -11,8 +11,9 @@ use std::cell::{Cell, OnceCell};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Blocks with threads that go together, after which they are judged for the first time.
-const JUDGED: u64 = 4;
+/// Blocks with threads that go together, after which they are judged for the first time, by the fastest of some stretches: what else the
+/// machine does falls on some of them only.
+const JUDGED: u64 = 32;
 
 /// The engine of a worker, made ready for a launch.
 pub(super) struct Runners<'a> {
@@ -28,6 +29,8 @@ pub(super) struct Runners<'a> {
     blocks: [Cell<u64>; 2],
     /// Nanoseconds that a block took with threads one by one.
     each: Cell<Option<u128>>,
+    /// The same with threads that go together, in the fastest stretch.
+    least: Cell<Option<u128>>,
 }
 
 impl<'a> Runners<'a> {
@@ -51,6 +54,7 @@ impl<'a> Runners<'a> {
             since: Cell::new(Instant::now()),
             blocks: Default::default(),
             each: Cell::new(None),
+            least: Cell::new(None),
         })
     }
 
@@ -62,7 +66,7 @@ impl<'a> Runners<'a> {
         let kernel = self.job.kernel;
         if let Some(wide) = self.wide.get().filter(|_| code.is_wide(kernel)) {
             let blocks = self.count(true);
-            if blocks > JUDGED && blocks.is_power_of_two() && self.is_slower(blocks) {
+            if blocks.is_power_of_two() && self.is_slower(blocks) && blocks >= JUDGED {
                 code.give_up_wide(kernel);
             }
             return wide;
@@ -84,10 +88,17 @@ impl<'a> Runners<'a> {
         &self.single
     }
 
-    /// Whether blocks take longer with threads that go together.
-    fn is_slower(&self, asked: u64) -> bool {
-        (self.each.get().zip(self.each_block(asked)))
-            .is_some_and(|(single, together)| together > single)
+    /// Ends a stretch of blocks with threads that go together, which is half of those that there were; whether they took longer than
+    /// others did in each of the stretches.
+    fn is_slower(&self, blocks: u64) -> bool {
+        let stretch = u128::from(blocks / 2);
+        let time = self.since.replace(Instant::now()).elapsed().as_nanos();
+        let Some(each) = time.checked_div(stretch) else {
+            return false;
+        };
+        let least = self.least.get().map_or(each, |least| least.min(each));
+        self.least.set(Some(least));
+        self.each.get().is_some_and(|single| least > single)
     }
 
     /// Whether threads go together in the blocks that [`Runners::current`] ran last.

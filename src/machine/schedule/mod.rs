@@ -262,7 +262,8 @@ impl Schedule {
                         moved |= self.turn(warp, threads)?;
                     }
                 }
-            }            self.moved |= moved;
+            }
+            self.moved |= moved;
             if !moved && self.live > 0 {
                 if self.warps.iter().any(|warp| warp.yielded != 0) {
                     return Ok(Progress::Waits);

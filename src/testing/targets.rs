@@ -5,11 +5,11 @@ use crate::jit::{Dump, DumpError, Named, Settings, Stage, Target};
 use crate::runtime::Module;
 
 /// Makes machine code of all kernels and functions of a module for a machine, as `ptxlift dump --target` names it, `width` threads
-/// together; gives how many there are. Those that are not compiled on any machine are left out.
+/// together; gives the names of those that are not compiled on any machine.
 ///
 /// # Errors
 /// What is wrong with the target, or with the code.
-pub fn compile_for(module: &Module, target: &str, width: u32) -> Result<usize, String> {
+pub fn compile_for(module: &Module, target: &str, width: u32) -> Result<Vec<String>, String> {
     let target = Named::new(target).ok_or_else(|| format!("no target `{target}`"))?;
     let settings = Settings {
         width,
@@ -18,16 +18,16 @@ pub fn compile_for(module: &Module, target: &str, width: u32) -> Result<usize, S
     };
     let mut dump =
         Dump::new(module.ir(), &settings, &Target::Named(target)).map_err(|e| e.to_string())?;
-    let mut compiled = 0;
+    let mut absent = Vec::new();
     for (id, function) in (0..).map(FuncId).zip(&module.ir().functions) {
         if !function.defined {
             continue;
         }
         match dump.function(id, Stage::Asm) {
-            Ok(_) => compiled += 1,
-            Err(DumpError::Absent(_)) => {}
+            Ok(_) => {}
+            Err(DumpError::Absent(_)) => absent.push(function.name.clone()),
             Err(DumpError::Compile(error)) => return Err(error.to_string()),
         }
     }
-    Ok(compiled)
+    Ok(absent)
 }

@@ -276,7 +276,8 @@
 //! # Looking at the stages
 //! [`Engine::dump`] shows a kernel or function on its way to native code: what was found out about it
 //! ([`Stage::Plan`]), Cranelift's IR as it is made and as the mid-end leaves it, machine instructions, bytes; PTX
-//! lines stand between as comments. `examples/explore_clif.rs` does so for one instruction at each level.
+//! lines stand between as comments. `examples/explore_clif.rs` does so for one instruction at each level. `ptxlift dump --target`
+//! shows the code for other machines.
 //!
 //! ```
 //! # use ptxlift::{Engine, Module, Stage};

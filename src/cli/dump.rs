@@ -7,7 +7,7 @@ use super::out::Out;
 use super::settings;
 use crate::diag::{Source, Span, nearest};
 use crate::ir::FuncId;
-use crate::jit;
+use crate::jit::{self, ARCHITECTURES, CompileError, Dump, Named, Target};
 use crate::runtime::Module;
 use crate::syntax::{self, ast};
 use clap::ValueEnum;
@@ -18,7 +18,8 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   ptxlift dump --stage clif kernel.ptx --kernel mix
-  ptxlift dump --stage asm kernel.ptx > kernel.s")]
+  ptxlift dump --stage asm kernel.ptx > kernel.s
+  ptxlift dump --stage vcode --target riscv64 --width 4 kernel.ptx")]
 pub(super) struct Args {
     /// Which stage
     #[arg(long, value_enum)]
@@ -32,8 +33,10 @@ pub(super) struct Args {
     /// Which meaning is followed where NVIDIA's tools depart from the text of the PTX ISA
     #[arg(long, value_enum, default_value = "text")]
     reading: ReadingArg,
-    #[arg(long, value_name = "TRIPLE", hide = true)]
-    target: Option<String>,
+    /// Code for another machine than this one: aarch64, riscv64, s390x or x86_64, or a triple such as
+    /// `aarch64-apple-darwin`
+    #[arg(long, value_name = "TRIPLE", value_parser = parse_target)]
+    target: Option<Named>,
     #[command(flatten)]
     set: settings::Set,
 }
@@ -58,12 +61,6 @@ enum Stage {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    if args.target.is_some() {
-        return Err(Failure::not_yet(
-            "`--target`",
-            "code is made for this machine",
-        ));
-    }
     let input::Input { name, text } = input::read_ptx(&args.file)?;
     match args.stage {
         Stage::Ast => dump_ast(&Source::new(name, text), args.kernel.as_deref(), out),
@@ -94,6 +91,17 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
     }
 }
 
+fn parse_target(text: &str) -> Result<Named, String> {
+    Named::new(text).ok_or_else(|| {
+        let architecture = text.split('-').next().unwrap_or_default();
+        let near =
+            nearest(architecture, ARCHITECTURES.into_iter()).filter(|near| *near != architecture);
+        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let known = ARCHITECTURES.join(", ");
+        format!("code can be made for {known}, each alone or in a triple{near}")
+    })
+}
+
 /// The stages of the native engine.
 fn dump_native(
     name: &str,
@@ -105,16 +113,35 @@ fn dump_native(
     let module = args.reading.module(name, text)?;
     let mut settings = jit::Settings::default();
     for (key, value) in args.set.pairs() {
+        if let Some(target) = args.target.as_ref().filter(|_| key.starts_with("has_")) {
+            return Err(Failure::Usage(format!(
+                "`--set {key}={value}` is for this machine's features; those of `--target` are fixed: {}",
+                target.description()
+            )));
+        }
         jit::choose(&mut settings, &key, &value).map_err(Failure::Usage)?;
     }
+    let target = match &args.target {
+        Some(named) => Target::Named(named.clone()),
+        None => Target::Host,
+    };
+    let mut dump = Dump::new(module.ir(), &settings, &target).map_err(|error| match error {
+        error @ CompileError::Setting { .. } => Failure::Usage(error.to_string()),
+        error @ (CompileError::Host(_) | CompileError::Internal { .. }) => {
+            Failure::bug(error.to_string())
+        }
+    })?;
     let mut shown = false;
     for (id, function) in (0..).map(FuncId).zip(&module.ir().functions) {
         let named = args.kernel.as_deref();
         if !function.defined || named.is_some_and(|wanted| wanted != function.name) {
             continue;
         }
+        if let Some(target) = args.target.as_ref().filter(|_| !shown) {
+            out.text(format_args!("; for {}\n", target.description()));
+        }
         shown = true;
-        match jit::dump(module.ir(), &settings, id, stage) {
+        match dump.function(id, stage) {
             Ok(text) => out.text(format_args!("; {}\n{text}\n", function.name)),
             Err(jit::DumpError::Compile(error)) => return Err(Failure::bug(error.to_string())),
             Err(error) if named.is_some() => {

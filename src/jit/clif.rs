@@ -6,6 +6,7 @@
 use super::flags;
 use super::given::Given;
 use super::settings::Allocator;
+use super::target::Target;
 use super::{CompileError, Settings};
 use crate::ir::{FuncId, Module};
 use crate::lower::{Symbol, signature};
@@ -37,7 +38,12 @@ pub struct ClifError {
 /// What is wrong, with the line.
 pub fn read(module: &Module, settings: &Settings, text: &str) -> Result<Given, ReadError> {
     let plan = ModulePlan::new(module, settings.checked, SHALLOW, |_| settings.width);
-    let isa = flags::isa(settings, settings.opt_level, Allocator::Backtracking)?;
+    let isa = flags::isa(
+        settings,
+        &Target::Host,
+        settings.opt_level,
+        Allocator::Backtracking,
+    )?;
     let options = ParseOptions {
         default_calling_convention: isa.default_call_conv(),
         ..ParseOptions::default()

@@ -1,10 +1,11 @@
 //! The stages of the way to machine code, as text, with the PTX instructions as comments.
 
 use super::engine::{self, Compiler, Trouble};
+use super::target::Target;
 use super::{CompileError, Settings};
 use crate::diag::{Source, Span};
 use crate::ir::{FuncId, Module};
-use crate::lower::{self, Lowered, Sites, Symbol};
+use crate::lower::{self, Lowered, Options, Sites, Symbol};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::{self, Absent, ModulePlan};
 use cranelift_codegen::entity::SecondaryMap;
@@ -40,79 +41,128 @@ pub enum DumpError {
     Compile(#[from] CompileError),
 }
 
-/// A function at a stage, as text.
+/// A function at a stage, as text, as code for this machine.
 ///
 /// # Errors
-/// A function that is not compiled (a plan says so itself), a bug.
+/// As [`Dump::function`].
 pub fn dump(
     module: &Module,
     settings: &Settings,
     function: FuncId,
     stage: Stage,
 ) -> Result<String, DumpError> {
-    let plan = ModulePlan::new(module, settings.checked, SHALLOW, |_| settings.width);
-    if stage == Stage::Plan {
-        return Ok(spmd::dump(module, &plan, function));
+    Dump::new(module, settings, &Target::Host)?.function(function, stage)
+}
+
+/// A module on its way to machine code.
+pub struct Dump<'a> {
+    module: &'a Module,
+    plan: ModulePlan,
+    compiler: Compiler,
+    options: Options,
+    sites: Sites,
+    /// Functions before this one have their places of faults, which are numbered through the module.
+    next: u32,
+}
+
+impl<'a> Dump<'a> {
+    /// Plans a module, as code for a machine.
+    ///
+    /// # Errors
+    /// A machine that Cranelift does not know, or settings that it does not have.
+    pub fn new(
+        module: &'a Module,
+        settings: &Settings,
+        target: &Target,
+    ) -> Result<Self, CompileError> {
+        let compiler = Compiler::new(settings, target)?;
+        Ok(Dump {
+            module,
+            plan: ModulePlan::new(module, settings.checked, SHALLOW, |_| settings.width),
+            options: engine::options(settings, &*compiler.isa),
+            compiler,
+            sites: Sites::new(module),
+            next: 0,
+        })
     }
-    if let Some(&Some(absent)) = plan.absent.get(function.index()) {
-        return Err(DumpError::Absent(absent));
+
+    /// A function at a stage, as text. In the order of the module no function is lowered twice.
+    ///
+    /// # Errors
+    /// A function that is not compiled (a plan says so itself), a bug.
+    pub fn function(&mut self, function: FuncId, stage: Stage) -> Result<String, DumpError> {
+        if stage == Stage::Plan {
+            return Ok(spmd::dump(self.module, &self.plan, function));
+        }
+        if let Some(&Some(absent)) = self.plan.absent.get(function.index()) {
+            return Err(DumpError::Absent(absent));
+        }
+        let failed = |trouble| {
+            let name = &self.module.functions[function.index()].name;
+            DumpError::Compile(engine::internal(name, trouble))
+        };
+        let Lowered {
+            clif,
+            spans,
+            effort,
+            ..
+        } = self.lower(function).map_err(failed)?;
+        let comments = Comments {
+            source: &self.module.source,
+            spans: &spans,
+        };
+        if stage == Stage::Clif {
+            return Ok(names(self.module, &clif) + &comments.clif(&clif));
+        }
+        let compiler = &mut self.compiler;
+        compiler.disassemble = stage == Stage::Vcode;
+        let (piece, _) =
+            engine::fenced(|| compiler.compile(Symbol::Function(function), clif, effort))
+                .map_err(failed)?;
+        if stage == Stage::Optimized {
+            return Ok(comments.clif(&compiler.context.func));
+        }
+        let Some(compiled) = compiler.context.compiled_code() else {
+            return Err(failed(Trouble::Bug("no code".to_string())));
+        };
+        let ranges: Vec<(u32, u32, SourceLoc)> = (compiled.buffer.get_srclocs_sorted().iter())
+            .map(|range| (range.start, range.end, range.loc))
+            .collect();
+        if stage == Stage::Vcode {
+            return Ok(compiled.vcode.clone().unwrap_or_default());
+        }
+        Ok(comments.bytes(&piece.bytes, &ranges))
     }
-    let mut compiler = Compiler::new(settings)?;
-    let options = engine::options(settings);
-    let name = &module.functions[function.index()].name;
-    let failed = |trouble| DumpError::Compile(engine::internal(name, trouble));
-    let mut sites = Sites::new(module);
-    let mut lower = |function| {
+
+    fn lower(&mut self, function: FuncId) -> Result<Lowered, Trouble> {
+        if function.0 < self.next {
+            self.sites = Sites::new(self.module);
+            self.next = 0;
+        }
+        for before in (self.next..function.0).map(FuncId) {
+            if self.plan.function(before).is_some() {
+                self.lower_next(before)?;
+            }
+        }
+        let lowered = self.lower_next(function)?;
+        self.next = function.0 + 1;
+        Ok(lowered)
+    }
+
+    fn lower_next(&mut self, function: FuncId) -> Result<Lowered, Trouble> {
         engine::fenced(|| {
             lower::lower(
-                module,
-                &plan,
+                self.module,
+                &self.plan,
                 function,
-                &options,
-                &*compiler.isa,
-                &mut sites,
-                &mut compiler.builder,
+                &self.options,
+                &*self.compiler.isa,
+                &mut self.sites,
+                &mut self.compiler.builder,
             )
             .ok_or_else(|| Trouble::Bug("no plan".to_string()))
         })
-        .map_err(failed)
-    };
-    // Places of faults are numbered through the module.
-    for before in (0..function.0).map(FuncId) {
-        if plan.function(before).is_some() {
-            lower(before)?;
-        }
     }
-    let lowered = lower(function)?;
-    let Lowered {
-        clif,
-        spans,
-        effort,
-        ..
-    } = lowered;
-    let comments = Comments {
-        source: &module.source,
-        spans: &spans,
-    };
-    if stage == Stage::Clif {
-        return Ok(names(module, &clif) + &comments.clif(&clif));
-    }
-    compiler.disassemble = stage == Stage::Vcode;
-    let (piece, _) = engine::fenced(|| compiler.compile(Symbol::Function(function), clif, effort))
-        .map_err(failed)?;
-    if stage == Stage::Optimized {
-        return Ok(comments.clif(&compiler.context.func));
-    }
-    let Some(compiled) = compiler.context.compiled_code() else {
-        return Err(failed(Trouble::Bug("no code".to_string())));
-    };
-    let ranges: Vec<(u32, u32, SourceLoc)> = (compiled.buffer.get_srclocs_sorted().iter())
-        .map(|range| (range.start, range.end, range.loc))
-        .collect();
-    if stage == Stage::Vcode {
-        return Ok(compiled.vcode.clone().unwrap_or_default());
-    }
-    Ok(comments.bytes(&piece.bytes, &ranges))
 }
 
 /// Says in comments what the numbers of functions stand for.

@@ -6,12 +6,13 @@ use super::loosen::loosen;
 use super::memory::{Memory, Piece};
 use super::pressure;
 use super::settings::Allocator;
+use super::target::Target;
 use super::{CompileError, FunctionStats, OptLevel, Settings, Stats, host};
 use crate::ir::control::Callee;
 use crate::ir::waits::Waits;
 use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Module};
 use crate::lower::context::Entry;
-use crate::lower::{self, Lowered, Options, Site, Sites, Symbol};
+use crate::lower::{self, Abilities, Lowered, Options, Site, Sites, Symbol};
 use crate::machine::schedule::{Known, LANES, YIELDED};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::regions::Stop;
@@ -20,7 +21,7 @@ use crate::spmd::{
 };
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
-use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_module::{FuncId as ClifId, ModuleReloc};
@@ -170,12 +171,12 @@ fn suited(function: &Function, opt_level: OptLevel) -> Allocator {
     }
 }
 
-/// How to lower for these settings.
-pub(super) fn options(settings: &Settings) -> Options {
+/// How to lower for these settings and this machine.
+pub(super) fn options(settings: &Settings, isa: &dyn TargetIsa) -> Options {
     Options {
         checked: settings.checked,
-        strong_memory: cfg!(target_arch = "x86_64"),
         width: settings.width,
+        abilities: Abilities::of(isa),
     }
 }
 
@@ -210,7 +211,7 @@ pub(super) fn fenced<T>(step: impl FnOnce() -> Result<T, Trouble>) -> Result<T, 
 
 /// Cranelift, and its reusable memory.
 pub(super) struct Compiler {
-    /// The host, with the mid-end that was asked for.
+    /// The machine, with the mid-end that was asked for.
     pub(super) isa: OwnedTargetIsa,
     /// The same without mid-end, for what has been through it: with either register allocator.
     careful: OwnedTargetIsa,
@@ -223,12 +224,13 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    pub(super) fn new(settings: &Settings) -> Result<Self, CompileError> {
+    pub(super) fn new(settings: &Settings, target: &Target) -> Result<Self, CompileError> {
         let opt_level = settings.opt_level;
+        let isa = |opt_level, allocator| isa(settings, target, opt_level, allocator);
         Ok(Compiler {
-            isa: isa(settings, opt_level, Allocator::Backtracking)?,
-            careful: isa(settings, OptLevel::None, settings.allocator)?,
-            quick: isa(settings, OptLevel::None, Allocator::SinglePass)?,
+            isa: isa(opt_level, Allocator::Backtracking)?,
+            careful: isa(OptLevel::None, settings.allocator)?,
+            quick: isa(OptLevel::None, Allocator::SinglePass)?,
             opt_level,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
@@ -310,8 +312,8 @@ pub(super) fn compile(
     only: Option<FuncId>,
 ) -> Result<Compiled, CompileError> {
     let mut stats = Stats::default();
-    let mut compiler = Compiler::new(settings)?;
-    let options = options(settings);
+    let mut compiler = Compiler::new(settings, &Target::Host)?;
+    let options = options(settings, &*compiler.isa);
     let started = Instant::now();
     let width = |id| match only {
         Some(only) if only != id => 1,

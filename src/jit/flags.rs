@@ -5,6 +5,7 @@
 //! that are left unused.
 
 use super::settings::Allocator;
+use super::target::Target;
 use super::{CompileError, OptLevel, Settings};
 use crate::diag::nearest;
 use cranelift_codegen::isa::{Builder as IsaBuilder, OwnedTargetIsa};
@@ -163,9 +164,7 @@ struct Host(IsaBuilder);
 
 impl Host {
     fn new() -> Result<Self, CompileError> {
-        cranelift_native::builder()
-            .map(Host)
-            .map_err(|e| CompileError::Host(e.to_string()))
+        Target::Host.builder().map(Host)
     }
 
     fn known(&self) -> impl Iterator<Item = settings::Setting> {
@@ -255,17 +254,18 @@ pub fn choose(settings: &mut Settings, name: &str, value: &str) -> Result<(), St
     Ok(())
 }
 
-/// Cranelift's idea of the host.
+/// Cranelift's idea of a machine.
 ///
 /// # Errors
 /// A machine that Cranelift does not know; settings that [`choose`] would not have taken.
 pub(super) fn isa(
     settings: &Settings,
+    target: &Target,
     opt_level: OptLevel,
     allocator: Allocator,
 ) -> Result<OwnedTargetIsa, CompileError> {
     let mut flags = settings::builder();
-    let mut host = Host::new()?.0;
+    let mut machine = target.builder()?;
     let opt_level = match opt_level {
         OptLevel::None => "none",
         OptLevel::Speed => "speed",
@@ -289,7 +289,7 @@ pub(super) fn isa(
     let chosen = chosen.map(|(n, v)| (n.as_str(), v.as_str()));
     for (name, value) in own.into_iter().chain(chosen) {
         let set = match flags.set(name, value) {
-            Err(SetError::BadName(_)) => host.set(name, value),
+            Err(SetError::BadName(_)) => machine.set(name, value),
             set => set,
         };
         set.map_err(|e| CompileError::Setting {
@@ -298,13 +298,14 @@ pub(super) fn isa(
             message: e.to_string(),
         })?;
     }
-    leave_unused(settings, &mut host);
-    host.finish(Flags::new(flags))
+    leave_unused(settings, &mut machine);
+    machine
+        .finish(Flags::new(flags))
         .map_err(|e| CompileError::Host(e.to_string()))
 }
 
 /// With a feature goes what builds on it.
-fn leave_unused(settings: &Settings, host: &mut IsaBuilder) {
+fn leave_unused(settings: &Settings, machine: &mut IsaBuilder) {
     let mut unused: Vec<&str> = settings
         .cranelift
         .iter()
@@ -315,7 +316,7 @@ fn leave_unused(settings: &Settings, host: &mut IsaBuilder) {
     while let Some(&base) = unused.get(seen) {
         seen += 1;
         for (feature, needs) in NEEDS {
-            if needs == base && host.set(feature, "false").is_ok() {
+            if needs == base && machine.set(feature, "false").is_ok() {
                 unused.push(feature);
             }
         }
@@ -391,7 +392,13 @@ mod tests {
     fn what_builds_on_a_feature_goes_with_it() {
         let mut settings = Settings::default();
         choose(&mut settings, "has_ssse3", "false").expect("a feature");
-        let isa = isa(&settings, OptLevel::None, Allocator::Backtracking).expect("a machine");
+        let isa = isa(
+            &settings,
+            &Target::Host,
+            OptLevel::None,
+            Allocator::Backtracking,
+        )
+        .expect("a machine");
         let on = |name: &str| {
             let flags = isa.isa_flags();
             let flag = flags

@@ -18,6 +18,7 @@ mod memory;
 mod pressure;
 mod resident;
 mod settings;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,8 @@ pub use crate::spmd::Absent;
 #[cfg(feature = "clif")]
 pub use clif::{ReadError, read};
 pub use code::{Code, Prepared, Simple};
+#[cfg(feature = "cli")]
+pub use dump::Dump;
 pub use dump::{DumpError, Stage, dump};
 pub use error::{CompileError, FunctionStats, Misuse, Stats};
 #[cfg(feature = "cli")]
@@ -33,3 +36,5 @@ pub use flags::{CraneliftSetting, WIDTH, choose, cranelift_settings};
 pub use given::Given;
 pub use resident::Resident;
 pub use settings::{OptLevel, Settings};
+#[cfg(feature = "cli")]
+pub use target::{ARCHITECTURES, Named, Target};

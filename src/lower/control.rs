@@ -77,7 +77,8 @@ impl Lower<'_, '_> {
         let results = self.serve(inst, Service::System(system), &args);
         for (slot, ret) in call.results.iter().zip(&ty.returns) {
             if let Passing::Value(ty) = abi::passing(*ret) {
-                let value = self.b.ins().stack_load(I64, ty, results, 0);
+                let low = self.options.abilities.low_part(ty);
+                let value = self.b.ins().stack_load(I64, ty, results, low);
                 self.set_result(slot, value);
             }
         }
@@ -205,7 +206,8 @@ impl Lower<'_, '_> {
                         && !self.is_memory(slot)
                     {
                         let ty = clif_type(class);
-                        let value = self.b.ins().load(ty, trusted(), temporaries[i], 0);
+                        let flags = self.ptx_memory();
+                        let value = self.b.ins().load(ty, flags, temporaries[i], 0);
                         self.set_result(slot, value);
                     }
                 }
@@ -255,7 +257,8 @@ impl Lower<'_, '_> {
                     }
                     None => {
                         let pointer = self.slot_memory(slot);
-                        self.b.ins().load(ty, trusted(), pointer, 0)
+                        let flags = self.ptx_memory();
+                        self.b.ins().load(ty, flags, pointer, 0)
                     }
                 },
                 Slot::Sink => self.k(ty, 0),
@@ -307,7 +310,8 @@ impl Lower<'_, '_> {
             }
             None if self.is_memory(slot) => {
                 let pointer = self.slot_memory(slot);
-                self.b.ins().store(trusted(), value, pointer, 0);
+                let flags = self.ptx_memory();
+                self.b.ins().store(flags, value, pointer, 0);
             }
             None => {}
         }

@@ -1,11 +1,12 @@
 //! Code around functions: the ways in for the host, and the way out to its judge of accesses.
 
 use super::abi::{self, Passing};
-use super::function::import;
+use super::abilities::Abilities;
+use super::function::{import, trusted};
 use super::symbols::Symbol;
 use crate::ir::{FuncId, Module};
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, Signature, Type, UserFuncName};
+use cranelift_codegen::ir::{Function, InstBuilder, Signature, Type, UserFuncName};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
@@ -52,7 +53,7 @@ pub fn trampoline(
     b.switch_to_block(entry);
     let [context, arguments, results] = [0, 1, 2].map(|i| b.block_params(entry)[i]);
     // The host's buffers have no alignment.
-    let buffer = MemFlagsData::new().with_notrap();
+    let buffer = Abilities::of(isa).of_ptx(trusted());
     let mut args = vec![context];
     for (param, layout) in ty.params.iter().zip(&ir.params) {
         let offset = layout.offset as i32;

@@ -260,7 +260,7 @@ impl<'a, 'f> Lower<'a, 'f> {
                 }
                 None if by_value(param) => {
                     let slot = self.slot(Home::Param(i as u32));
-                    self.b.ins().stack_store(I64, params[i], slot, 0);
+                    self.store_in_slot(params[i], slot);
                 }
                 None if self.plan.names.writes_param(i) => {
                     let slot = self.slot(Home::Param(i as u32));
@@ -547,12 +547,13 @@ impl<'a, 'f> Lower<'a, 'f> {
                 (None, None) => {
                     let slot = self.slot(Home::Return(i as u32));
                     if let abi::Passing::Value(ty) = abi::passing(*ty) {
-                        values.push(self.b.ins().stack_load(I64, ty, slot, 0));
+                        values.push(self.load_from_slot(ty, slot));
                     }
                 }
                 (Some(pointer), Some(name)) => {
                     let value = self.value(name);
-                    self.b.ins().store(trusted(), value, pointer, 0);
+                    let flags = self.ptx_memory();
+                    self.b.ins().store(flags, value, pointer, 0);
                 }
                 (Some(pointer), None) => {
                     let slot = self.slot(Home::Return(i as u32));

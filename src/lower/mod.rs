@@ -6,6 +6,7 @@
 //! once more for threads that go [`together`], whose values lie in vectors ([`widen`]).
 
 mod abi;
+mod abilities;
 mod bits;
 mod compare;
 pub mod context;
@@ -28,6 +29,7 @@ mod together;
 mod video;
 mod widen;
 
+pub use abilities::Abilities;
 pub use entry::{plain, resolve, signature, trampoline};
 pub use region::LOCAL_TOP_BYTES;
 pub use site::{ARGUMENTS, Cause, Parameter, Service, Site};
@@ -47,10 +49,10 @@ use rustc_hash::FxHashMap;
 pub struct Options {
     /// Whether accesses are checked.
     pub checked: bool,
-    /// Whether ordinary loads and stores are as strong as acquire and release on this machine.
-    pub strong_memory: bool,
     /// How many threads go together, in kernels planned for it.
     pub width: u32,
+    /// What the machine can do.
+    pub abilities: Abilities,
 }
 
 /// What the functions of a module refer to by number.

@@ -2,7 +2,7 @@
 //! a time, so that its atomics are ordinary accesses.
 
 use super::abi;
-use super::function::{Lower, trusted};
+use super::function::Lower;
 use super::site::{ARGUMENTS, Cause, Service};
 use super::symbols::Symbol;
 use crate::ir::memory::{Address, Space};
@@ -54,9 +54,10 @@ impl Lower<'_, '_> {
             .map(|src| self.operand(*src, class))
             .collect();
         let old = if shared {
-            let old = self.b.ins().load(ty, trusted(), address, 0);
+            let device = self.ptx_memory();
+            let old = self.b.ins().load(ty, device, address, 0);
             let new = self.combine(atomic.op, old, &srcs);
-            self.b.ins().store(trusted(), new, address, 0);
+            self.b.ins().store(device, new, address, 0);
             old
         } else if atomic.space == Space::Generic && atomic.op.looks_at_space() {
             let is_shared = self.is_shared(&atomic.addr);
@@ -126,6 +127,7 @@ impl Lower<'_, '_> {
     /// The same where other workers may reach the memory; gives what was there.
     fn exchange(&mut self, op: AtomicOp, ty: Type, address: Value, srcs: &[Value]) -> Value {
         let b = srcs[0];
+        let device = self.ptx_memory();
         let rmw = match op {
             AtomicOp::And => AtomicRmwOp::And,
             AtomicOp::Or => AtomicRmwOp::Or,
@@ -137,13 +139,13 @@ impl Lower<'_, '_> {
             AtomicOp::Max { ty } if ty.signed() => AtomicRmwOp::Smax,
             AtomicOp::Max { .. } => AtomicRmwOp::Umax,
             AtomicOp::Cas => {
-                return self.b.ins().atomic_cas(trusted(), address, b, srcs[1]);
+                return self.b.ins().atomic_cas(device, address, b, srcs[1]);
             }
             AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Float(_) => {
                 return self.retry(ty, address, |l, old| l.combine(op, old, srcs));
             }
         };
-        self.b.ins().atomic_rmw(ty, trusted(), rmw, address, b)
+        self.b.ins().atomic_rmw(ty, device, rmw, address, b)
     }
 
     /// An operator that hosts do not have: compares and swaps until nobody came between.
@@ -155,11 +157,12 @@ impl Lower<'_, '_> {
     ) -> Value {
         let (head, done) = (self.b.create_block(), self.b.create_block());
         let old = self.b.append_block_param(head, ty);
-        let first = self.b.ins().atomic_load(ty, trusted(), address);
+        let device = self.ptx_memory();
+        let first = self.b.ins().atomic_load(ty, device, address);
         self.b.ins().jump(head, &[first.into()]);
         self.b.switch_to_block(head);
         let new = new(self, old);
-        let found = self.b.ins().atomic_cas(trusted(), address, old, new);
+        let found = self.b.ins().atomic_cas(device, address, old, new);
         let same = self.b.ins().icmp(IntCC::Equal, found, old);
         self.b.ins().brif(same, done, &[], head, &[found.into()]);
         self.b.switch_to_block(done);
@@ -170,7 +173,7 @@ impl Lower<'_, '_> {
     pub(super) fn fence(&mut self, fence: Fence) {
         match fence {
             Fence::Acquire | Fence::Release | Fence::AcquireRelease
-                if self.options.strong_memory =>
+                if self.options.abilities.strong_memory =>
             {
                 self.b.ins().sequence_point();
             }

@@ -5,7 +5,7 @@
 //! [`launch_toml`] (launch descriptions), [`launch_lines`] (`//@` lines), [`run_lines`] (`// run:` lines),
 //! [`vectors`] (tables of instructions with operands and results), `acceptance` (tables of statements and whether they
 //! are legal). [`exec`] launches and calls, [`lockstep`] does so in both engines and compares; [`discover`] finds test
-//! files, [`suite`] runs them, [`report`] says what came of it.
+//! files, [`suite`] runs them, [`report`] says what came of it. [`targets`] compiles for other machines.
 //!
 //! ```
 //! use ptxlift::testing::run_lines::{Literal, parse};
@@ -29,6 +29,7 @@ pub mod lockstep;
 pub mod report;
 pub mod run_lines;
 pub mod suite;
+pub mod targets;
 pub mod tolerance;
 pub mod vectors;
 

@@ -1,4 +1,4 @@
-//! The function's own memory: `.local` frames, and memory that is cleared and copied.
+//! The function's own memory: `.local` frames, stack slots, and memory that is cleared and copied.
 
 use super::super::context::Field;
 use super::super::function::Lower;
@@ -9,7 +9,7 @@ use crate::ir::memory::{Space, Stack};
 use crate::spmd::access::Reach;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlot, Type, Value};
 
 impl Lower<'_, '_> {
     /// Room for the function's `.local` variables, all zero.
@@ -115,6 +115,27 @@ impl Lower<'_, '_> {
         let align = u64::from(align.max(1));
         let x = self.emit().add_k(x, align - 1);
         self.emit().and_k(x, align.wrapping_neg())
+    }
+
+    /// Puts a value into a stack slot that PTX sees.
+    pub(in super::super) fn store_in_slot(&mut self, value: Value, slot: StackSlot) {
+        if !self.options.abilities.big_endian {
+            self.b.ins().stack_store(I64, value, slot, 0);
+            return;
+        }
+        let address = self.b.ins().stack_addr(I64, slot, 0);
+        let flags = self.ptx_memory();
+        self.b.ins().store(flags, value, address, 0);
+    }
+
+    /// What a stack slot holds that PTX sees.
+    pub(in super::super) fn load_from_slot(&mut self, ty: Type, slot: StackSlot) -> Value {
+        if !self.options.abilities.big_endian {
+            return self.b.ins().stack_load(I64, ty, slot, 0);
+        }
+        let address = self.b.ins().stack_addr(I64, slot, 0);
+        let flags = self.ptx_memory();
+        self.b.ins().load(ty, flags, address, 0)
     }
 
     /// Zeroes memory.

@@ -259,6 +259,7 @@ impl<'a> Lower<'a, '_> {
     ) -> Vec<Vectors> {
         let class = RegClass::of_bits(u32::from(elements.bytes) * 8).unwrap_or(RegClass::B64);
         let ty = int_type(elements.bytes);
+        let device = self.ptx_memory();
         let mut read = vec![Vec::new(); elements.count.into()];
         for thread in 0..self.width() {
             let vector = distances[(thread / 4) as usize];
@@ -268,10 +269,10 @@ impl<'a> Lower<'a, '_> {
             for (element, read) in read.iter_mut().enumerate() {
                 let offset = offset + (element * usize::from(elements.bytes)) as i32;
                 match stored {
-                    None => read.push(self.b.ins().load(ty, trusted(), at, offset)),
+                    None => read.push(self.b.ins().load(ty, device, at, offset)),
                     Some(stored) => {
                         let value = self.of_thread(&stored[element], elements, thread);
-                        self.b.ins().store(trusted(), value, at, offset);
+                        self.b.ins().store(device, value, at, offset);
                     }
                 }
             }

@@ -51,13 +51,15 @@ impl Lower<'_, '_> {
             Place::Fixed(home, offset) => {
                 let pointer = self.home(home, offset);
                 let flags = match home {
-                    Home::Params | Home::Constants => constant_memory(),
+                    Home::Params | Home::Constants => {
+                        self.options.abilities.of_ptx(constant_memory())
+                    }
                     Home::Globals
                     | Home::Shared
                     | Home::Locals
                     | Home::Param(_)
                     | Home::Return(_)
-                    | Home::Frame(_) => trusted(),
+                    | Home::Frame(_) => self.ptx_memory(),
                 };
                 for i in 0..load.dsts.len() {
                     let at = pointer.plus(i * usize::from(load.bytes));
@@ -72,7 +74,7 @@ impl Lower<'_, '_> {
                     .map(|i| {
                         let at = pointer.plus(i * usize::from(load.bytes));
                         let ty = l.loaded_type(load, i);
-                        l.read(ty, trusted(), at, load.order)
+                        l.read(ty, l.ptx_memory(), at, load.order)
                     })
                     .collect();
                 for (i, value) in values.into_iter().enumerate() {
@@ -201,8 +203,14 @@ impl Lower<'_, '_> {
         })
     }
 
+    /// Flags of accesses to memory that is there and that PTX sees.
+    pub(super) fn ptx_memory(&self) -> MemFlagsData {
+        self.options.abilities.of_ptx(trusted())
+    }
+
     /// Reads memory that may be read.
     fn read(&mut self, ty: Type, flags: MemFlagsData, at: Pointer, order: Order) -> Value {
+        let device = self.ptx_memory();
         match order {
             Order::Weak => self.b.ins().load(ty, flags, at.base, at.offset),
             Order::Volatile
@@ -210,15 +218,15 @@ impl Lower<'_, '_> {
             | Order::Acquire
             | Order::Release
             | Order::AcquireRelease => {
-                if self.options.strong_memory {
+                if self.options.abilities.strong_memory {
                     // Nothing is known of memory across these: the load is neither merged nor moved.
                     self.b.ins().sequence_point();
-                    let value = self.b.ins().load(ty, trusted(), at.base, at.offset);
+                    let value = self.b.ins().load(ty, device, at.base, at.offset);
                     self.b.ins().sequence_point();
                     value
                 } else {
                     let address = self.emit().add_k(at.base, i64::from(at.offset) as u64);
-                    self.b.ins().atomic_load(ty, trusted(), address)
+                    self.b.ins().atomic_load(ty, device, address)
                 }
             }
         }
@@ -226,22 +234,23 @@ impl Lower<'_, '_> {
 
     /// Writes memory that may be written.
     fn write(&mut self, value: Value, at: Pointer, order: Order) {
+        let device = self.ptx_memory();
         match order {
             Order::Weak => {
-                self.b.ins().store(trusted(), value, at.base, at.offset);
+                self.b.ins().store(device, value, at.base, at.offset);
             }
             Order::Volatile
             | Order::Relaxed
             | Order::Acquire
             | Order::Release
             | Order::AcquireRelease => {
-                if self.options.strong_memory {
+                if self.options.abilities.strong_memory {
                     self.b.ins().sequence_point();
-                    self.b.ins().store(trusted(), value, at.base, at.offset);
+                    self.b.ins().store(device, value, at.base, at.offset);
                     self.b.ins().sequence_point();
                 } else {
                     let address = self.emit().add_k(at.base, i64::from(at.offset) as u64);
-                    self.b.ins().atomic_store(trusted(), value, address);
+                    self.b.ins().atomic_store(device, value, address);
                 }
             }
         }

@@ -340,7 +340,7 @@ impl<'a> Lower<'a, '_> {
     fn read_dense(&mut self, pointer: Pointer, elements: Elements) -> Vec<Vectors> {
         let width = self.width();
         let count = u32::from(elements.count);
-        let flags = trusted();
+        let flags = self.ptx_memory();
         if elements.bytes < 4 {
             let vectors = (0..width / 4)
                 .map(|i| {
@@ -411,7 +411,7 @@ impl<'a> Lower<'a, '_> {
 
     fn write_dense(&mut self, pointer: Pointer, elements: Elements, stored: &[Vectors]) {
         let width = self.width();
-        let flags = trusted();
+        let flags = self.ptx_memory();
         if elements.bytes < 4 {
             for (i, &vector) in (0..).zip(&stored[0]) {
                 let at = pointer.plus((4 * i * u32::from(elements.bytes)) as usize);
@@ -457,11 +457,12 @@ impl<'a> Lower<'a, '_> {
         let class = RegClass::of_bits(u32::from(elements.bytes) * 8).unwrap_or(RegClass::B64);
         (0..elements.count.into())
             .map(|element| {
+                let device = self.ptx_memory();
                 let values: Vec<Value> = (0..self.width())
                     .map(|thread| {
                         let at = Self::place_of_thread(pointer, elements, thread, element);
                         let ty = int_type(elements.bytes);
-                        self.b.ins().load(ty, trusted(), at.base, at.offset)
+                        self.b.ins().load(ty, device, at.base, at.offset)
                     })
                     .collect();
                 self.gather(class, &values)
@@ -470,11 +471,12 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn write_apart(&mut self, pointer: Pointer, elements: Elements, stored: &[Vectors]) {
+        let device = self.ptx_memory();
         for thread in 0..self.width() {
             for (element, vectors) in stored.iter().enumerate() {
                 let at = Self::place_of_thread(pointer, elements, thread, element);
                 let value = self.of_thread(vectors, elements, thread);
-                self.b.ins().store(trusted(), value, at.base, at.offset);
+                self.b.ins().store(device, value, at.base, at.offset);
             }
         }
     }

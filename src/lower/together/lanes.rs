@@ -306,6 +306,15 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// What the first lane of the run has kept of a name in a slot.
+    fn framed_of_first(&mut self, lane: Lane, name: Name, slot: FrameSlot) -> Value {
+        let at = self.lane_frame(lane, slot.wide);
+        let ty = if slot.wide { I64 } else { I32 };
+        let value = (self.b.ins()).load(ty, trusted(), at, slot.offset as i32);
+        let class = self.plan.names.class(name);
+        self.emit().resize(value, clif_type(class), false)
+    }
+
     /// Whether what lanes have kept at a point differs between them as is thought; `None` if nothing is thought. Lanes that went apart may have
     /// found other values since.
     fn as_thought(&mut self, lane: Lane, point: u32) -> Option<Value> {
@@ -353,9 +362,7 @@ impl<'a> Lower<'a, '_> {
                 let vectors = self.framed(lane, name, slot);
                 self.set_vectors(name, vectors);
             } else {
-                let at = self.lane_frame(lane, slot.wide);
-                let ty = clif_type(plan.names.class(name));
-                let value = (self.b.ins()).load(ty, trusted(), at, slot.offset as i32);
+                let value = self.framed_of_first(lane, name, slot);
                 self.set(name, value);
             }
         }

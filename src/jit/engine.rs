@@ -5,6 +5,7 @@ use super::given::Given;
 use super::loosen::loosen;
 use super::memory::{Memory, Piece};
 use super::pressure;
+use super::raise::raise;
 use super::settings::Allocator;
 use super::target::Target;
 use super::{CompileError, FunctionStats, OptLevel, Settings, Stats, host};
@@ -256,6 +257,7 @@ impl Compiler {
         if effort == Effort::Full || effort == Effort::Quick && self.frame() > MOST_FRAME {
             let plane = &mut ControlPlane::default();
             (self.context.optimize(&*self.isa, plane)).map_err(trouble)?;
+            raise(&mut self.context);
             allocator = suited(&self.context.func, self.opt_level);
             if allocator == Allocator::Backtracking {
                 loosen(&mut self.context.func);

@@ -16,6 +16,7 @@ mod host;
 mod loosen;
 mod memory;
 mod pressure;
+mod raise;
 mod resident;
 mod settings;
 mod target;

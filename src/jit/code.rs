@@ -25,9 +25,12 @@ use super::{FunctionStats, Stats};
 /// Making code of a kernel whose threads go together takes about so many times what the code took in which they do not.
 const WIDENING: u32 = 12;
 
-/// Most threads that go together, in kernels of no more Cranelift instructions than this, without loops.
+/// Most threads that go together, in kernels of no more Cranelift instructions than `TINY`, without loops, or of no more than `SMALL` whose
+/// vectors find place in the registers that machines have.
 const MOST: u32 = 16;
 const TINY: usize = 110;
+const SMALL: usize = 1_000;
+const REGISTERS: u32 = 16;
 
 /// Most Cranelift instructions, for each point at which threads stop and in all, of kernels that go by whole warps for it.
 const BETWEEN: usize = 200;
@@ -140,10 +143,15 @@ impl Code {
             let made = made.ok().and_then(Result::ok);
             made.filter(|inner| inner.compiled.together[kernel.index()])
         };
+        let roomy = |inner: &Inner| {
+            let stats = inner.compiled.function_stats[kernel.index()];
+            self.is_tiny(kernel) || stats.vectors <= REGISTERS
+        };
         let warps = self.is_made_of_meetings(kernel) && rows.is_multiple_of(LANES as u32);
         let whole = warps.then(|| make(LANES as u32));
-        let made =
-            (whole.flatten()).or_else(|| make(if self.is_tiny(kernel) { MOST } else { width }));
+        let small = (self.function_stats(kernel)).is_some_and(|s| s.clif_instructions <= SMALL);
+        let most = || (small.then(|| make(MOST)).flatten()).filter(roomy);
+        let made = (whole.flatten()).or_else(most).or_else(|| make(width));
         // Nobody else has begun.
         drop(later.code.set((made, started.elapsed())));
     }

@@ -222,6 +222,8 @@ pub(super) struct Compiler {
     pub(super) builder: FunctionBuilderContext,
     /// Whether the text of machine instructions is wanted.
     pub(super) disassemble: bool,
+    /// [`FunctionStats::vectors`] of what was compiled last, in full.
+    vectors: u32,
 }
 
 impl Compiler {
@@ -236,6 +238,7 @@ impl Compiler {
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
             disassemble: false,
+            vectors: 0,
         })
     }
 
@@ -258,6 +261,7 @@ impl Compiler {
             let plane = &mut ControlPlane::default();
             (self.context.optimize(&*self.isa, plane)).map_err(trouble)?;
             raise(&mut self.context);
+            self.vectors = pressure::vectors(&self.context.func);
             allocator = suited(&self.context.func, self.opt_level);
             if allocator == Allocator::Backtracking {
                 loosen(&mut self.context.func);
@@ -595,6 +599,7 @@ fn compile_function(
         compile: started.elapsed(),
         code_bytes: pieces.iter().map(|p: &Piece| p.bytes.len()).sum(),
         frame_bytes: frame,
+        vectors: if together { compiler.vectors } else { 0 },
     };
     Ok(Made {
         pieces,

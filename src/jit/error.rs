@@ -75,6 +75,8 @@ pub struct FunctionStats {
     pub code_bytes: usize,
     /// Bytes of its frame on the native stack: spilled and saved registers.
     pub frame_bytes: usize,
+    /// The most vectors that it has at once, roughly; 0 where threads go one by one.
+    pub vectors: u32,
 }
 
 /// What compiling took and gave.

@@ -62,6 +62,50 @@ pub(super) fn measure(function: &Function) -> Pressure {
     }
 }
 
+/// The most vectors that live at once, roughly, outside blocks that are cold.
+pub(super) fn vectors(function: &Function) -> u32 {
+    let (dfg, layout) = (&function.dfg, &function.layout);
+    let mut range = vec![(u32::MAX, 0u32); dfg.num_values()];
+    let mut starts = vec![u32::MAX; dfg.num_blocks()];
+    let mut position = 0u32;
+    for block in layout.blocks() {
+        starts[block.as_u32() as usize] = position;
+        let warm = !layout.is_cold(block);
+        for &param in dfg.block_params(block).iter().filter(|_| warm) {
+            range[param.as_u32() as usize].0 = position;
+        }
+        for inst in layout.block_insts(block) {
+            position += 1;
+            if !warm {
+                continue;
+            }
+            dfg.inst_values(inst)
+                .for_each(|v| range[dfg.resolve_aliases(v).as_u32() as usize].1 = position);
+            for &result in dfg.inst_results(inst) {
+                range[result.as_u32() as usize].0 = position;
+            }
+        }
+    }
+    let loops = Loops::new(function, &starts);
+    let constant = |value: Value| match dfg.value_def(value) {
+        ValueDef::Result(inst, _) => dfg.insts[inst].opcode() == Opcode::Vconst,
+        ValueDef::Param(..) | ValueDef::Union(..) => false,
+    };
+    let mut changes = vec![0i32; position as usize + 2];
+    for value in dfg.values() {
+        let (first, last) = range[value.as_u32() as usize];
+        if last > first && dfg.value_type(value).is_vector() && !constant(value) {
+            changes[first as usize] += 1;
+            changes[loops.leave(first, last) as usize] -= 1;
+        }
+    }
+    let live = changes.iter().scan(0, |live, change| {
+        *live += change;
+        Some(*live)
+    });
+    live.max().map_or(0, |most| most as u32)
+}
+
 /// Edges that go back, by the position that they go to.
 struct Loops {
     /// Where they go to, in order.

@@ -109,11 +109,30 @@ fn may_move(function: &Function, inst: Inst) -> bool {
 /// Whether it frees a register of vectors that it takes, too.
 fn is_raised(function: &Function, inst: Inst, uses: &[u32]) -> bool {
     let dfg = &function.dfg;
-    let frees = dfg.inst_values(inst).any(|v| {
-        let v = dfg.resolve_aliases(v);
-        uses[v.as_u32() as usize] == 1 && is_in_vectors(dfg.value_type(v))
-    });
-    may_move(function, inst) && frees && dfg.value_type(dfg.first_result(inst)).is_vector()
+    may_move(function, inst)
+        && dfg.inst_values(inst).any(|v| is_freed(function, v, uses))
+        && dfg.value_type(dfg.first_result(inst)).is_vector()
+}
+
+/// Whether a register of vectors holds a value from early on, and nothing else uses it.
+fn is_freed(function: &Function, value: Value, uses: &[u32]) -> bool {
+    let dfg = &function.dfg;
+    let value = dfg.resolve_aliases(value);
+    if uses[value.as_u32() as usize] != 1 || !is_in_vectors(dfg.value_type(value)) {
+        return false;
+    }
+    match dfg.value_def(value) {
+        ValueDef::Param(..) => true,
+        ValueDef::Result(inst, _) => match dfg.insts[inst].opcode() {
+            Opcode::Vconst | Opcode::F32const | Opcode::F64const => false,
+            // As early as what it is made of.
+            Opcode::Bitcast | Opcode::Splat | Opcode::ScalarToVector => {
+                dfg.inst_values(inst).all(|v| is_freed(function, v, uses))
+            }
+            _ => true,
+        },
+        ValueDef::Union(..) => false,
+    }
 }
 
 /// Moves an instruction of a block up to its operands, as far as nothing is computed in vain that way but where a cold block is turned to. Whether

@@ -12,8 +12,7 @@ use crate::spmd::access::{Place, Reach};
 use crate::spmd::{Name, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I32X4, I64, I64X2};
-use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
-use smallvec::SmallVec;
+use cranelift_codegen::ir::{InstBuilder, Value};
 
 /// An access of all threads, each at an address of its own.
 struct Gathered<'a> {
@@ -126,27 +125,20 @@ impl<'a> Lower<'a, '_> {
         check.slot = self.answer_slot(&check, reg);
         let class = self.plan.names.class(base);
         let addresses = self.settled_vectors(base);
+        // Always, so that what is stored is computed here, and not once on either way.
+        let buffer = self.buffer(elements, stored);
         let (within, host, distances) = self.all_within(&check, class, &addresses);
         let (fast, next, cold) = (
             self.b.create_block(),
             self.b.create_block(),
             self.cold_block(),
         );
-        let handed: SmallVec<[clif::BlockArg; 4]> = std::iter::once(&addresses)
-            .chain(stored.into_iter().flatten())
-            .flatten()
-            .map(|&v| v.into())
-            .collect();
-        self.b.ins().brif(within, fast, &[], cold, &handed);
+        self.b.ins().brif(within, fast, &[], cold, &[]);
         self.b.switch_to_block(fast);
         let found = self.each_at(host, check.offset, &distances, elements, stored);
         self.jump_with(next, &found);
         self.b.switch_to_block(cold);
-        let addresses = self.handed_over(cold, &addresses);
-        let stored: Option<Vec<Vectors>> =
-            stored.map(|stored| stored.iter().map(|v| self.handed_over(cold, v)).collect());
         let listed = self.listed(class, &addresses);
-        let buffer = self.buffer(elements, stored.as_deref());
         let slowly = self.one_by_one(
             &check,
             elements.dense(),

@@ -152,7 +152,9 @@ impl<'a> Lower<'a, '_> {
     /// A store of all threads, likewise.
     pub(in super::super) fn store_side_by_side(&mut self, inst: &Inst, store: &Store) -> bool {
         let count = store.srcs.len();
-        let Some((reach, elements)) = self.side_by_side(inst, store.order, store.bytes, count)
+        let Some((reach, elements)) = (self.side_by_side(inst, store.order, store.bytes, count))
+            // Not one over the other.
+            .filter(|(_, e)| e.stride.unsigned_abs() >= e.size().into())
         else {
             return false;
         };
@@ -249,43 +251,68 @@ impl<'a> Lower<'a, '_> {
             let all = self.permitted_to_all(inst);
             within = self.b.ins().band(within, all);
         }
+        let base = match translation {
+            Translation::Host => check.base,
+            Translation::Add(delta) => self.b.ins().iadd(check.base, delta),
+        };
+        if let Some(stored) = stored {
+            check.offset = offset;
+            self.write_beside(&check, elements, permitted, within, base, stored);
+            return Vec::new();
+        }
         let (fast, next, cold) = (
             self.b.create_block(),
             self.b.create_block(),
             self.cold_block(),
         );
-        // What is stored is computed here, and not once on either way.
-        let handed: SmallVec<[clif::BlockArg; 4]> = (permitted.into_iter())
-            .chain(stored.into_iter().flatten())
-            .flatten()
-            .map(|&v| v.into())
-            .collect();
-        self.b.ins().brif(within, fast, &[], cold, &handed);
+        self.b.ins().brif(within, fast, &[], cold, &[]);
         self.b.switch_to_block(fast);
-        let base = match translation {
-            Translation::Host => check.base,
-            Translation::Add(delta) => self.b.ins().iadd(check.base, delta),
-        };
-        let found = self.at_once(Pointer { base, offset }, elements, stored);
+        let found = self.at_once(Pointer { base, offset }, elements, None);
         self.jump_with(next, &found);
         self.b.switch_to_block(cold);
         check.offset = offset;
-        let permitted = permitted.map(|masks| self.handed_over(cold, masks));
-        let stored: Option<Vec<Vectors>> =
-            stored.map(|stored| stored.iter().map(|v| self.handed_over(cold, v)).collect());
-        let masks = permitted.map(|masks| {
-            let room = self.stack_slot(width / 4 * VECTOR, VECTOR);
-            let room = self.b.ins().stack_addr(I64, room, 0);
-            for (i, &mask) in (0..).zip(&masks) {
-                self.b.ins().store(trusted(), mask, room, i * VECTOR as i32);
-            }
-            room
-        });
-        let buffer = self.buffer(elements, stored.as_deref());
-        let slowly = self.one_by_one(&check, elements, (masks, None), stored.is_some(), buffer);
+        let masks = permitted.map(|masks| self.masks_in_memory(masks));
+        let buffer = self.buffer(elements, None);
+        let slowly = self.one_by_one(&check, elements, (masks, None), false, buffer);
         self.jump_with(next, &slowly);
         self.b.switch_to_block(next);
         (found.iter()).map(|v| self.handed_over(next, v)).collect()
+    }
+
+    /// Writes elements where the check holds, in reach of a pointer; into a buffer first if not. What is stored is computed once, before it is known.
+    fn write_beside(
+        &mut self,
+        check: &Check<'_>,
+        elements: Elements,
+        permitted: Option<&Vectors>,
+        within: Value,
+        base: Value,
+        stored: &[Vectors],
+    ) {
+        let buffer = self.stack_slot((check.bytes as u32).max(VECTOR), VECTOR);
+        let before = -elements.stride.min(0) * i64::from(self.width() - 1);
+        let buffer = self.b.ins().stack_addr(I64, buffer, before as i32);
+        let offset = check.offset;
+        let instead = self.emit().add_k(buffer, -i64::from(offset) as u64);
+        let base = self.b.ins().select(within, base, instead);
+        self.at_once(Pointer { base, offset }, elements, Some(stored));
+        let (next, cold) = (self.b.create_block(), self.cold_block());
+        self.b.ins().brif(within, next, &[], cold, &[]);
+        self.b.switch_to_block(cold);
+        let masks = permitted.map(|masks| self.masks_in_memory(masks));
+        self.one_by_one(check, elements, (masks, None), true, buffer);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Masks in memory, 32 bits each.
+    fn masks_in_memory(&mut self, masks: &Vectors) -> Value {
+        let room = self.stack_slot(masks.len() as u32 * VECTOR, VECTOR);
+        let room = self.b.ins().stack_addr(I64, room, 0);
+        for (i, &mask) in (0..).zip(masks) {
+            self.b.ins().store(trusted(), mask, room, i * VECTOR as i32);
+        }
+        room
     }
 
     /// Room for the elements of all threads, one thread's behind the other's, with what is stored.
@@ -494,7 +521,8 @@ impl<'a> Lower<'a, '_> {
         self.emit().resize(value, int_type(elements.bytes), false)
     }
 
-    /// Reads each thread's elements where the host says, by way of a buffer, or writes them from there; ends with a fault at the first that may not be reached.
+    /// Reads each thread's elements where the host says, by way of a buffer in which nothing lies between them, or writes them from one in which they lie as
+    /// far apart as in memory, or, if addresses are listed, with nothing between; ends with a fault at the first that may not be reached.
     /// Leaves out threads whose masks, in memory, are not set. What addresses are based on may be listed in memory, too.
     pub(super) fn one_by_one(
         &mut self,
@@ -552,7 +580,11 @@ impl<'a> Lower<'a, '_> {
         let faulted = self.faulted();
         self.b.ins().brif(answer, good, &[], faulted, &[]);
         self.b.switch_to_block(good);
-        let own = self.k(I64, size.into());
+        let apart = match (stores, listed) {
+            (true, None) => elements.stride,
+            _ => size.into(),
+        };
+        let own = self.k(I64, apart as u64);
         let own = self.b.ins().imul(number, own);
         let own = self.b.ins().iadd(buffer, own);
         let (from, to) = match stores {

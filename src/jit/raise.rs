@@ -106,19 +106,23 @@ fn may_move(function: &Function, inst: Inst) -> bool {
     !bound && function.dfg.inst_results(inst).len() == 1
 }
 
-/// Whether it frees a register of vectors that it takes, too.
+/// Whether it frees a register of vectors that it takes, too; or both that it takes, together with another instruction like it.
 fn is_raised(function: &Function, inst: Inst, uses: &[u32]) -> bool {
     let dfg = &function.dfg;
-    may_move(function, inst)
-        && dfg.inst_values(inst).any(|v| is_freed(function, v, uses))
-        && dfg.value_type(dfg.first_result(inst)).is_vector()
+    let mut values = dfg.inst_values(inst);
+    let frees = match dfg.insts[inst].opcode() {
+        Opcode::Shuffle => values.all(|v| is_freed(function, v, uses, 2)),
+        _ => values.any(|v| is_freed(function, v, uses, 1)),
+    };
+    frees && may_move(function, inst) && dfg.value_type(dfg.first_result(inst)).is_vector()
 }
 
-/// Whether a register of vectors holds a value from early on, and nothing else uses it.
-fn is_freed(function: &Function, value: Value, uses: &[u32]) -> bool {
+/// Whether a register of vectors holds a value from early on, and no more instructions than these use it.
+fn is_freed(function: &Function, value: Value, uses: &[u32], most: u32) -> bool {
     let dfg = &function.dfg;
     let value = dfg.resolve_aliases(value);
-    if uses[value.as_u32() as usize] != 1 || !is_in_vectors(dfg.value_type(value)) {
+    let used = uses[value.as_u32() as usize];
+    if !(1..=most).contains(&used) || !is_in_vectors(dfg.value_type(value)) {
         return false;
     }
     match dfg.value_def(value) {
@@ -126,9 +130,9 @@ fn is_freed(function: &Function, value: Value, uses: &[u32]) -> bool {
         ValueDef::Result(inst, _) => match dfg.insts[inst].opcode() {
             Opcode::Vconst | Opcode::F32const | Opcode::F64const => false,
             // As early as what it is made of.
-            Opcode::Bitcast | Opcode::Splat | Opcode::ScalarToVector => {
-                dfg.inst_values(inst).all(|v| is_freed(function, v, uses))
-            }
+            Opcode::Bitcast | Opcode::Splat | Opcode::ScalarToVector => dfg
+                .inst_values(inst)
+                .all(|v| is_freed(function, v, uses, 1)),
             _ => true,
         },
         ValueDef::Union(..) => false,

@@ -587,7 +587,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Where local memory ends that a kernel has from the start.
-    fn local_top(&self) -> u64 {
+    pub(super) fn local_top(&self) -> u64 {
         let ir = self.ir();
         match ir.kind {
             FunctionKind::Kernel => ir.local_bytes.into(),

@@ -122,21 +122,19 @@ impl<'a> Resident<'a> {
         // SAFETY: it is that long, and no thread of the cluster runs.
         unsafe { std::ptr::write_bytes(shared.base, 0, shared.len as usize) };
         self.seat.others_are_over(0);
-        for frame in self.frames.chunks_exact_mut(self.words.max(1)) {
-            // Where the lanes stand: at the start.
-            frame[..LANES / 2].fill(0);
-        }
+        turn_to_start(&mut self.frames, self.words);
         // Answers about windows hold for one CTA only.
         self.answers.fill(Extent::default());
         self.schedule.restart(shuffle);
         self.fresh = true;
     }
 
-    /// Runs it until it is over or lets others run.
+    /// Runs it until it is over or lets others run. One that is over and alone in its cluster becomes the CTA of the launch that `next` gives, as by
+    /// [`Resident::restart`], and goes on.
     ///
     /// # Errors
     /// What a thread did wrong. The CTA is not to be run again.
-    pub fn run(&mut self) -> Result<Progress, Fault> {
+    pub fn run(&mut self, mut next: impl FnMut() -> Option<[u32; 3]>) -> Result<Progress, Fault> {
         let entry = &self.prepared.entry;
         if let Some(fault) = entry.no_room(self.block) {
             return Err(fault);
@@ -148,7 +146,24 @@ impl<'a> Resident<'a> {
         if !self.prepared.stops() {
             return self.run_through(code);
         }
-        self.with_lanes(code, |schedule, lanes| schedule.run(lanes))
+        let mut last = self.block;
+        let progress = self.with_lanes(code, |schedule, lanes| {
+            loop {
+                let progress = schedule.run(lanes)?;
+                let following = match progress {
+                    Progress::Done => next(),
+                    Progress::Waits | Progress::Stuck | Progress::Busy => None,
+                };
+                let Some(block) = following else {
+                    return Ok(progress);
+                };
+                last = block;
+                lanes.restart(block);
+                schedule.restart(None);
+            }
+        });
+        self.block = last;
+        progress
     }
 
     /// Runs all threads to their ends: they do not stop.
@@ -227,7 +242,7 @@ impl<'a> Resident<'a> {
         let locals = self.local.as_ptr();
         let sites = entry.stops().map_or(&[][..], |stops| &stops.sites);
         let rows = entry.launch.block[0].is_multiple_of(LANES as u32);
-        let fresh = std::mem::take(&mut self.fresh) && rows;
+        let fresh = rows && std::mem::take(&mut self.fresh);
         let schedule = &mut self.schedule;
         let answers = &mut self.answers;
         entry.within(&place, &prepared.roots, answers, 0, |context, host| {
@@ -245,6 +260,7 @@ impl<'a> Resident<'a> {
                     words,
                     tids,
                     locals,
+                    rows,
                     fresh,
                     stand: Stand::default(),
                 },
@@ -272,7 +288,8 @@ pub(super) struct Lanes<'a, 'e> {
     words: usize,
     tids: &'a [[[u32; LANES]; 3]],
     locals: *mut u8,
-    /// Whether no thread has begun, and warps are rows of threads.
+    /// Whether warps are rows of threads, and no thread has begun.
+    rows: bool,
     fresh: bool,
     /// Where warps stand that ran by turns.
     stand: Stand,
@@ -420,7 +437,27 @@ impl Threads for Lanes<'_, '_> {
     }
 }
 
+/// Has all lanes of all warps stand at the start.
+fn turn_to_start(frames: &mut [u64], words: usize) {
+    for frame in frames.chunks_exact_mut(words.max(1)) {
+        frame[..LANES / 2].fill(0);
+    }
+}
+
 impl Lanes<'_, '_> {
+    /// Makes them those of another CTA of the launch, alone in its cluster, which has not begun.
+    fn restart(&mut self, block: [u32; 3]) {
+        let answers = self.entry.answers();
+        let context = &mut *self.context;
+        context.turn_to(block, self.entry.local_top());
+        // SAFETY: it is that long, and no thread of the CTA runs.
+        unsafe { std::ptr::write_bytes(context.shared, 0, context.shared_len as usize) };
+        // SAFETY: so many there are, and nobody else has them.
+        unsafe { std::slice::from_raw_parts_mut(context.answers, answers) }.fill(Extent::default());
+        turn_to_start(self.frames, self.words);
+        self.fresh = self.rows;
+    }
+
     /// What the schedule knows a point by, from 1 on; what is none of them is the end.
     fn site(&self, point: u32) -> u32 {
         let site = self.sites.get((point as usize).wrapping_sub(1));

@@ -226,11 +226,16 @@ impl<'a> Resident<'a> {
         }
     }
 
-    /// Runs it until it is over or should let others run.
-    pub(super) fn run(&mut self, trace: &mut impl Trace) -> Result<Progress, Fault> {
+    /// Runs it until it is over or should let others run. Native code may make one that is over what `next` gives, as
+    /// [`Resident::restart`] does, and go on.
+    pub(super) fn run(
+        &mut self,
+        trace: &mut impl Trace,
+        next: impl FnMut() -> Option<[u32; 3]>,
+    ) -> Result<Progress, Fault> {
         match self {
             Resident::Interpreter(cta) => cta.run(trace),
-            Resident::Native(cta) => cta.run(),
+            Resident::Native(cta) => cta.run(next),
         }
     }
 

@@ -41,9 +41,16 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// Runs its CTAs until they are over or should let others run.
-    pub(super) fn run(&mut self, trace: &mut impl Trace) -> Result<Progress, Fault> {
-        self.progress.run(&mut self.ctas, |cta| cta.run(trace))
+    /// Runs its CTAs until they are over or should let others run. One that is alone, and over, may become what `next` gives, and go on.
+    pub(super) fn run(
+        &mut self,
+        trace: &mut impl Trace,
+        mut next: impl FnMut() -> Option<[u32; 3]>,
+    ) -> Result<Progress, Fault> {
+        let alone = self.ctas.len() == 1;
+        self.progress.run(&mut self.ctas, |cta| {
+            cta.run(trace, || if alone { next() } else { None })
+        })
     }
 
     /// CTAs.

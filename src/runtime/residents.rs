@@ -123,28 +123,6 @@ impl Job {
         Ok(())
     }
 
-    /// Makes the only cluster of a worker, which is over, the next; `false`, and nothing done, if there is none, or it has to be begun anew.
-    fn go_on(&self, runners: &Runners<'_>, pass: &mut Pass<'_>) -> bool {
-        let [(index, cluster)] = &mut pass.residents[..] else {
-            return false;
-        };
-        if pass.allowed > 1 || !pass.left || pass.taken.is_some() {
-            return false;
-        }
-        let next = self.next.fetch_add(1, Ordering::Relaxed);
-        let end = self.end.load(Ordering::Relaxed);
-        let goes = next < end && !self.stop.is_raised() && {
-            runners.current();
-            pass.together == runners.together()
-        };
-        let goes = goes && cluster.restart(self, next);
-        match goes {
-            true => *index = next,
-            false => pass.taken = Some(next),
-        }
-        goes
-    }
-
     /// Runs each cluster once; and those that follow the only one, as long as each comes to its end.
     fn pass(
         &self,
@@ -156,25 +134,42 @@ impl Job {
         let mut over = vec![false; count];
         let mut passed = Passed::default();
         pass.down = !pass.down;
-        let mut turn = 0;
-        while turn < count {
+        for turn in 0..count {
             let at = if pass.down { turn } else { count - 1 - turn };
-            turn += 1;
             let (index, resident) = &mut pass.residents[at];
             let end = self.end.load(Ordering::Relaxed);
             if *index >= end {
                 over[at] = true;
                 continue;
             }
-            match resident.run(trace) {
+            let mut before = 0;
+            let next = || {
+                let only = count == 1 && pass.allowed == 1 && pass.left && pass.taken.is_none();
+                if !only || self.seed.is_some() {
+                    return None;
+                }
+                let next = self.next.fetch_add(1, Ordering::Relaxed);
+                let goes = next < self.end.load(Ordering::Relaxed) && !self.stop.is_raised() && {
+                    runners.current();
+                    pass.together == runners.together()
+                };
+                if !goes {
+                    pass.taken = Some(next);
+                    return None;
+                }
+                before += 1;
+                *index = next;
+                Some(self.block_at(next, 0))
+            };
+            let ran = resident.run(trace, next);
+            passed.done += before;
+            passed.blocks += before;
+            match ran {
                 Ok(Progress::Done) => {
                     passed.done += 1;
                     passed.blocks += resident.blocks();
                     passed.steps += resident.steps();
-                    match self.go_on(runners, pass) {
-                        true => turn = 0,
-                        false => over[at] = true,
-                    }
+                    over[at] = true;
                 }
                 // What it waits for may be a CTA that went wrong.
                 Ok(progress @ (Progress::Waits | Progress::Stuck | Progress::Busy)) => {
@@ -211,7 +206,7 @@ impl Job {
         }
         let others = residents.iter_mut().filter(|(index, _)| *index != first.0);
         for (index, resident) in others.take(ASKED) {
-            match resident.run(trace) {
+            match resident.run(trace, || None) {
                 Err(fault) if late(&fault) && waiting(&fault) => return (*index, fault),
                 Err(_) | Ok(_) => {}
             }

@@ -162,8 +162,9 @@ impl Job {
                 Some(self.block_at(next, 0))
             };
             let ran = resident.run(trace, next);
-            passed.done += before;
             passed.blocks += before;
+            // Each of those had a pass of its own.
+            pass.down ^= before % 2 != 0;
             match ran {
                 Ok(Progress::Done) => {
                     passed.done += 1;

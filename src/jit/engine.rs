@@ -260,8 +260,12 @@ impl Compiler {
         if effort == Effort::Full || effort == Effort::Quick && self.frame() > MOST_FRAME {
             let plane = &mut ControlPlane::default();
             (self.context.optimize(&*self.isa, plane)).map_err(trouble)?;
-            raise(&mut self.context);
-            self.vectors = pressure::vectors(&self.context.func);
+            let dfg = &self.context.func.dfg;
+            self.vectors = 0;
+            if dfg.values().any(|v| dfg.value_type(v).is_vector()) {
+                raise(&mut self.context);
+                self.vectors = pressure::vectors(&self.context.func);
+            }
             allocator = suited(&self.context.func, self.opt_level);
             if allocator == Allocator::Backtracking {
                 loosen(&mut self.context.func);

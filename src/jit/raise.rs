@@ -13,10 +13,6 @@ use smallvec::SmallVec;
 
 /// Of a function that has been through the mid-end.
 pub(super) fn raise(context: &mut Context) {
-    let vectors = |f: &Function| f.dfg.values().any(|v| f.dfg.value_type(v).is_vector());
-    if !vectors(&context.func) {
-        return;
-    }
     context.flowgraph();
     context.compute_loop_analysis();
     let uses = uses(&context.func);

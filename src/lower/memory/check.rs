@@ -90,27 +90,38 @@ impl Lower<'_, '_> {
                 offset: (reach.address.offset - run.offset) as i32,
             };
         }
-        let (base, offset) = self.address(&reach.address);
+        let at = self.address(&reach.address);
+        let mut check = self.check_of(inst, reach, root, at, reach.access.bytes.into());
+        check.slot = self.answer_slot(&check, reg);
+        self.check(check)
+    }
+
+    /// The check of an access at a distance from a value, so many bytes; nothing is said of a slot.
+    pub(super) fn check_of<'r>(
+        &mut self,
+        inst: &Inst,
+        reach: &Reach,
+        root: Option<&'r Root>,
+        (base, offset): (Value, i32),
+        bytes: u64,
+    ) -> Check<'r> {
         let cause = Cause::Access {
             space: reach.space,
             access: reach.access,
             parameter: self.parameter(reach),
         };
-        let site = self.site(cause, inst.span, inst.location);
-        let mut check = Check {
-            site,
+        Check {
+            site: self.site(cause, inst.span, inst.location),
             space: reach.space,
             write: reach.access.write,
             root,
             slot: None,
             base,
             offset,
-            bytes: reach.access.bytes.into(),
+            bytes,
             align: reach.access.align,
             between: &[],
-        };
-        check.slot = self.answer_slot(&check, reg);
-        self.check(check)
+        }
     }
 
     /// Checks all members of a run.

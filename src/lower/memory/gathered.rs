@@ -1,7 +1,6 @@
 //! Accesses of threads that go together, anywhere within one extent: one check, and a load or store for each thread.
 
 use super::super::function::{Lower, trusted};
-use super::super::site::Cause;
 use super::super::together::{VECTOR, Vectors};
 use super::check::{Bounds, Check, Translation};
 use super::int_type;
@@ -100,24 +99,9 @@ impl<'a> Lower<'a, '_> {
             Place::Checked(root) => root,
             Place::Name(_) | Place::Fixed(..) | Place::Wrong(..) => None,
         };
-        let cause = Cause::Access {
-            space: reach.space,
-            access: reach.access,
-            parameter: None,
-        };
-        let site = self.site(cause, inst.span, inst.location);
-        let mut check = Check {
-            site,
-            space: reach.space,
-            write: reach.access.write,
-            root: root.as_ref(),
-            slot: None,
-            base: self.k(I64, 0),
-            offset: reach.address.offset as i32,
-            bytes: elements.size().into(),
-            align: reach.access.align,
-            between: &[],
-        };
+        let at = (self.k(I64, 0), reach.address.offset as i32);
+        let size = elements.size().into();
+        let mut check = self.check_of(inst, reach, root.as_ref(), at, size);
         let reg = match reach.address.base {
             Base::Reg(reg) => Some(reg),
             Base::Var(_) | Base::Absolute => None,
@@ -216,7 +200,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Values of 32 bits, zero-extended to 64.
-    fn widened(&mut self, vectors: &Vectors) -> Vectors {
+    pub(in super::super) fn widened(&mut self, vectors: &Vectors) -> Vectors {
         (vectors.iter())
             .flat_map(|&v| [self.b.ins().uwiden_low(v), self.b.ins().uwiden_high(v)])
             .collect()

@@ -3,7 +3,6 @@
 use super::super::abi;
 use super::super::context::{Field, NO_SLOT};
 use super::super::function::{Lower, trusted};
-use super::super::site::Cause;
 use super::super::symbols::Symbol;
 use super::super::together::{VECTOR, Vectors};
 use super::check::{Check, Translation};
@@ -213,26 +212,11 @@ impl<'a> Lower<'a, '_> {
             Place::Checked(root) => root,
             Place::Name(_) | Place::Fixed(..) | Place::Wrong(..) => None,
         };
-        let cause = Cause::Access {
-            space: reach.space,
-            access: reach.access,
-            parameter: None,
-        };
-        let site = self.site(cause, inst.span, inst.location);
         // From the lowest element to the end of the highest.
         let between = elements.stride * i64::from(width - 1);
-        let mut check = Check {
-            site,
-            space: reach.space,
-            write: reach.access.write,
-            root: root.as_ref(),
-            slot: None,
-            base,
-            offset: offset.wrapping_add(between.min(0) as i32),
-            bytes: between.unsigned_abs() + u64::from(elements.size()),
-            align: reach.access.align,
-            between: &[],
-        };
+        let at = (base, offset.wrapping_add(between.min(0) as i32));
+        let bytes = between.unsigned_abs() + u64::from(elements.size());
+        let mut check = self.check_of(inst, reach, root.as_ref(), at, bytes);
         let first = |pointer: Pointer| Pointer {
             base: pointer.base,
             offset,

@@ -268,9 +268,7 @@ impl<'a> Lower<'a, '_> {
             RegClass::Pred => self.bits_of(&vectors),
             RegClass::B8 | RegClass::B16 => self.cleared(class, &vectors),
         };
-        (narrow.iter())
-            .flat_map(|&v| [self.b.ins().uwiden_low(v), self.b.ins().uwiden_high(v)])
-            .collect()
+        self.widened(&narrow)
     }
 
     /// Values of a class of fewer than 32 bits, with nothing above them.

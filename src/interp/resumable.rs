@@ -8,7 +8,7 @@ use crate::ir::waits::Site;
 use crate::ir::{FuncId, Kind};
 use crate::machine::memory::Window;
 use crate::machine::schedule::{
-    EXITED, LANES, Progress, Record, Schedule, Shuffle, Standing, Threads, UNBEGUN, YIELDED,
+    EXITED, LANES, Progress, Ran, Record, Schedule, Shuffle, Standing, Threads, UNBEGUN, YIELDED,
 };
 use crate::machine::{Buffer, Fault, FaultKind, Launch, Room, Seat};
 
@@ -182,7 +182,7 @@ struct Engine<'r, 'a, T> {
 }
 
 impl<T: Trace> Threads for Engine<'_, '_, T> {
-    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault> {
+    fn run(&mut self, warp: u32, lanes: u32, _: u32, record: &mut Record) -> Result<Ran, Fault> {
         for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
             let linear = warp as usize * LANES + lane;
             let Some(thread) = self.threads.get_mut(linear) else {
@@ -216,7 +216,10 @@ impl<T: Trace> Threads for Engine<'_, '_, T> {
                 }
             };
         }
-        Ok(None)
+        Ok(Ran {
+            together: None,
+            runs: 1,
+        })
     }
 
     fn op(&self, site: u32) -> Op {

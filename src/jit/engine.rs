@@ -98,6 +98,8 @@ pub(super) struct Stops {
     pub(super) sites: Box<[u32]>,
     /// Whether there are barriers at which code turns from warp to warp.
     pub(super) rounds: bool,
+    /// Whether warps pass operations at which they would stop, and count them.
+    pub(super) passes: bool,
     /// For each point what the frame of a warp is told of its first lane alone.
     pub(super) told: Box<[Box<[Told]>]>,
 }
@@ -149,6 +151,7 @@ impl Stops {
                 })
                 .collect(),
             rounds: barriers != 0,
+            passes: (plan.wide.as_ref()).is_some_and(|wide| wide.turns.is_some()),
             told: Told::new(plan),
         })
     }

@@ -8,7 +8,8 @@ use crate::ir::FuncId;
 use crate::ir::sync::Op;
 use crate::lower::context::{self, Context, Extent};
 use crate::machine::schedule::{
-    EXITED, Known, LANES, Progress, Record, Records, Rounds, Schedule, Shuffle, Standing, Threads,
+    EXITED, Known, LANES, Progress, RUNS, Ran, Record, Records, Rounds, Schedule, Shuffle,
+    Standing, Threads,
 };
 use crate::machine::{Buffer, Fault, FaultKind, Room, Seat};
 use std::cmp::Ordering;
@@ -318,7 +319,7 @@ impl Stand {
 }
 
 impl Threads for Lanes<'_, '_> {
-    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault> {
+    fn run(&mut self, warp: u32, lanes: u32, most: u32, record: &mut Record) -> Result<Ran, Fault> {
         if self.entry.launch.limits.stop.is_raised() {
             // Code looks in loops: one in which threads meet each time they go round is none within a region.
             let lane = lanes.trailing_zeros();
@@ -335,6 +336,7 @@ impl Threads for Lanes<'_, '_> {
         context.lanes = lanes;
         self.fresh = false;
         (context.record, context.stood) = (&raw mut *record, 0);
+        context.left = most;
         context.frame = frame.as_mut_ptr();
         context.tids = self.tids[warp].as_flattened().as_ptr();
         context.locals = self.locals.wrapping_add(warp * LANES * stride);
@@ -348,16 +350,17 @@ impl Threads for Lanes<'_, '_> {
             find_lane(context);
             return Err(self.host.fault(self.context));
         }
-        let stood = self.context.stood;
-        if stood != 0 {
-            return Ok(Some(self.tell(warp, stood, record)));
-        }
-        Ok(self.stopped(warp, lanes, record))
+        let runs = 1 + most.saturating_sub(self.context.left);
+        let together = match self.context.stood {
+            0 => self.stopped(warp, lanes, record),
+            stood => Some(self.tell(warp, stood, record)),
+        };
+        Ok(Ran { together, runs })
     }
 
     fn rounds(&mut self, records: &mut Records<'_>, most: u32) -> Option<Rounds> {
-        let rounds = self.entry.stops().is_some_and(|stops| stops.rounds);
-        if !rounds || self.entry.launch.limits.stop.is_raised() {
+        let stops = self.entry.stops().filter(|stops| stops.rounds)?;
+        if self.entry.launch.limits.stop.is_raised() {
             return None;
         }
         let (first, stride, count) = records.raw();
@@ -368,11 +371,12 @@ impl Threads for Lanes<'_, '_> {
         context.tids = self.tids.as_flattened().as_flattened().as_ptr();
         context.locals = self.locals;
         (context.round_warps, context.round_warp) = (count, 0);
-        context.round_from = match std::mem::take(&mut self.fresh) {
+        let from = match std::mem::take(&mut self.fresh) {
             true => context::START,
             false => context::NOWHERE,
         };
-        context.rounds = most;
+        context.round_from = from;
+        (context.left, context.runs) = (RUNS, most as i32);
         context.record_stride = stride as u64;
         context.frame_stride = 8 * self.words as u64;
         // SAFETY: as in `run`; there are as many records, frames, tables and local memories as warps, at these distances, and all warps
@@ -381,7 +385,13 @@ impl Threads for Lanes<'_, '_> {
             let kernel: extern "C" fn(*mut Context) -> u32 = std::mem::transmute(self.code);
             kernel(context)
         };
-        let (opened, ran) = (most - context.rounds, context.round_warp);
+        let (opened, ran) = (context.round_from != from, context.round_warp);
+        let runs = (most as i32).saturating_sub(context.runs).unsigned_abs();
+        let (runs, last_runs) = match stops.passes {
+            true => (runs, 1 + RUNS.saturating_sub(context.left)),
+            // Those of the rounds that are over are counted.
+            false => (runs + ran, 1),
+        };
         let failed = status == context::FAULT;
         // One that went wrong is behind the last.
         let last = if failed {
@@ -393,8 +403,7 @@ impl Threads for Lanes<'_, '_> {
             ran: ran as usize,
             others: context.round_point,
             last: Some(last).filter(|&point| point != 0),
-            behind: Some(context.round_from)
-                .filter(|&point| opened > 0 && point != context::NOWHERE),
+            behind: Some(context.round_from).filter(|&point| opened && point != context::NOWHERE),
         };
         (context.round_warps, context.round_from) = (0, context::NOWHERE);
         let over = ran == count && [context.stood, context.round_point] == [EXITED; 2];
@@ -405,6 +414,8 @@ impl Threads for Lanes<'_, '_> {
         Some(Rounds {
             opened,
             ran,
+            runs,
+            last_runs,
             over,
             fault,
         })

@@ -164,8 +164,10 @@ pub struct Context {
     /// Where all lanes of all warps stood when it was their turn first, which came there together and told their frames of the first
     /// lane alone what is the same for all: a point, 0 for the start, or [`NOWHERE`] if that is not so.
     pub round_from: u32,
-    /// How often a barrier may still open.
-    pub rounds: u32,
+    /// How often the warp may still run in its turn; in the end without those it did.
+    pub left: u32,
+    /// How often warps may still run until a barrier opens for the last time; negative if they ran more often.
+    pub runs: i32,
     /// Bytes from the record of a warp to that of the next.
     pub record_stride: u64,
     /// Bytes from the frame of a warp to that of the next.
@@ -271,7 +273,8 @@ fields! {
     ROUND_POINT: 4 = round_point;
     STOOD: 4 = stood;
     ROUND_FROM: 4 = round_from;
-    ROUNDS: 4 = rounds;
+    LEFT: 4 = left;
+    RUNS: 4 = runs;
     RECORD_STRIDE: 8 = record_stride;
     FRAME_STRIDE: 8 = frame_stride;
     BETWEEN: 8 = between;

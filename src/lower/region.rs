@@ -9,7 +9,7 @@ use super::context::{DONE, Field};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
 use crate::ir::{Block, Inst};
-use crate::machine::schedule::{EXITED, LANES, Record, TURN};
+use crate::machine::schedule::{EXITED, LANES, RUNS, Record, TURN};
 use crate::spmd::regions::{Regions, Stop};
 use crate::spmd::{Name, Names, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -46,6 +46,8 @@ pub(super) struct Lane {
     pub(super) done: clif::Block,
     /// Where all lanes of a warp that went together stopped: a point, from 1 on, or [`EXITED`]; 0 for a warp whose lanes did not.
     pub(super) stood: Option<Variable>,
+    /// How often such a warp may still run in its turn, where it passes operations at which it would stop.
+    pub(super) left: Option<Variable>,
     /// Where code turns from there to the next warp: at a barrier, or where they are over. The point is its parameter.
     pub(super) gathered: clif::Block,
     /// Where lanes go on one by one that had gone together.
@@ -85,6 +87,9 @@ impl<'a> Lower<'a, '_> {
             direct: !yields && !self.plan.calls && wide.is_none(),
             done: self.b.create_block(),
             stood: whole.map(|_| self.b.declare_var(I32)),
+            left: whole
+                .and_then(|wide| wide.turns.as_ref())
+                .map(|_| self.b.declare_var(I32)),
             gathered: self.b.create_block(),
             taken: wide.map(|_| Taken {
                 until: self.b.declare_var(I64),
@@ -197,6 +202,11 @@ impl<'a> Lower<'a, '_> {
         let next = self.emit().add_k(index, 1);
         self.set_field(Field::ROUND_WARP, next);
         self.set_field(Field::ROUND_POINT, point);
+        self.count_runs(lane);
+        if lane.left.is_some() {
+            let all = self.k(I32, RUNS.into());
+            self.set_field(Field::LEFT, all);
+        }
         let warps = self.field(Field::ROUND_WARPS);
         let strides = [Field::RECORD_STRIDE, Field::FRAME_STRIDE].map(|f| self.field(f));
         let [tids, locals] = [LANES as u64 * 4 * 3, LANES as u64];
@@ -239,18 +249,32 @@ impl<'a> Lower<'a, '_> {
         let none = self.k(I32, 0);
         self.set_field(Field::ROUND_WARP, none);
         self.set_field(Field::ROUND_FROM, point);
-        let rounds = self.field(Field::ROUNDS);
-        let rounds = self.emit().add_k(rounds, u64::MAX);
-        self.set_field(Field::ROUNDS, rounds);
+        let mut runs = self.field(Field::RUNS);
+        // Where warps may run more than once in a turn each has counted its own.
+        if lane.left.is_none() {
+            runs = self.b.ins().isub(runs, warps);
+            self.set_field(Field::RUNS, runs);
+        }
         let raised = self.stop_raised();
         let on = self.emit().cmp_k(IntCC::Equal, raised, 0);
-        let left = self.emit().cmp_k(IntCC::NotEqual, rounds, 0);
+        let left = self.emit().cmp_k(IntCC::SignedGreaterThan, runs, 0);
         let on = self.b.ins().band(on, left);
         self.b.ins().brif(on, warp, &[], over, &[]);
         self.b.switch_to_block(over);
         if let Some(stood) = lane.stood {
             let stood = self.b.use_var(stood);
             self.set_field(Field::STOOD, stood);
+        }
+    }
+
+    /// Counts how often a warp has run in its turn, if that may be more than once.
+    fn count_runs(&mut self, lane: Lane) {
+        if lane.left.is_some() {
+            let left = self.field(Field::LEFT);
+            let runs = self.field(Field::RUNS);
+            let without = self.emit().add_k(runs, u64::from(RUNS + 1).wrapping_neg());
+            let runs = self.b.ins().iadd(without, left);
+            self.set_field(Field::RUNS, runs);
         }
     }
 
@@ -265,6 +289,7 @@ impl<'a> Lower<'a, '_> {
         let index = self.field(Field::ROUND_WARP);
         let next = self.emit().add_k(index, 1);
         self.set_field(Field::ROUND_WARP, next);
+        self.count_runs(lane);
         self.b.ins().jump(over, &[]);
         self.b.switch_to_block(lane.gathered);
         let point = self.b.append_block_param(lane.gathered, I32);

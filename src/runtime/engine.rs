@@ -119,9 +119,7 @@ impl EngineConfig {
     /// Results are the same, bit for bit, as far as they do not depend on the order in which threads come to atomics: those that go together
     /// do each instruction before any does the next. Kernels that call functions, or have local memory, are executed thread by thread whatever it says.
     ///
-    /// Likewise, of several threads of a block that would fault another one may be reported. A warp that goes together does not give others their turn
-    /// at a warp operation, as it would after 256 of them: warps that take tickets after more of them without a barrier come in another order, and
-    /// one that waits for another's stores in a loop of warp operations and weak loads, which is a race, waits in vain, until the time limit.
+    /// Likewise, of several threads of a block that would fault another one may be reported.
     #[must_use]
     pub fn width(self, threads: u32) -> Self {
         self.setting(crate::jit::WIDTH, threads.to_string())

@@ -20,6 +20,7 @@ mod ssa;
 mod steady;
 #[cfg(test)]
 mod tests;
+mod turns;
 pub mod uniformity;
 pub mod verify;
 pub mod wide;

@@ -180,6 +180,13 @@ impl Regions {
         passing
     }
 
+    /// Has threads go on behind some of the points that have stopped there.
+    pub fn enter(&mut self, points: impl Fn(u32) -> bool) {
+        for (point, entered) in (0..).zip(&mut self.entered) {
+            *entered |= points(point);
+        }
+    }
+
     /// Whether threads go on behind a point that have stopped there.
     pub fn is_entered(&self, point: u32) -> bool {
         self.entered[point as usize]

@@ -16,6 +16,7 @@ use super::regions::{Point, Regions, Stop};
 use super::runs::{self, Run};
 use super::ssa::Ssa;
 use super::steady::Steady;
+use super::turns::Turns;
 use super::uniformity::{Of, Shape, Supposed, Uniformity};
 use crate::diag::Span;
 use crate::ir::control::Terminator;
@@ -70,6 +71,8 @@ pub struct Wide {
     pub regions: Option<Regions>,
     /// Where threads of a run stop: not at the warp operations that a whole warp does in vectors.
     pub passing: Option<Regions>,
+    /// Where runs ask whether their turn is over that pass such operations, if there are any.
+    pub turns: Option<Turns>,
     /// Of runs.
     pub together: Flow,
     /// Of single threads, which begin at the start or where a run is left.
@@ -145,7 +148,17 @@ impl Wide {
             regions
         });
         let apart: Vec<Block> = leaves.iter().map(|leave| leave.block).collect();
-        let passing = regions.as_ref().map(|r| r.passing(passes, &apart));
+        let mut passing = regions.as_ref().map(|r| r.passing(passes, &apart));
+        let turns = (regions.as_ref().zip(passing.as_mut()))
+            .filter(|_| by_warps)
+            .map(|(regions, passing)| {
+                let cfg = Cfg::new(&function, Some(passing), &[]);
+                let passed = |b| regions.meets(b).filter(|&point| passes(point));
+                let turns = Turns::new(&function, passing, &cfg, passed);
+                passing.enter(|point| turns.asks(point).is_some());
+                turns
+            })
+            .filter(Turns::passes_any);
         let found = |name, stop| {
             let whole = match stop {
                 Stop::Meets { block, site } => Stop::Meets {
@@ -199,6 +212,7 @@ impl Wide {
             sides,
             regions,
             passing,
+            turns,
             function,
         })
     }

@@ -53,6 +53,10 @@ impl<'a> Lower<'a, '_> {
         self.b.def_var(lane.number, first);
         let end = self.k(I64, LANES as u64);
         self.set_field(Field::LANES_END, end);
+        if let Some(left) = lane.left {
+            let at_first = self.field(Field::LEFT);
+            self.b.def_var(left, at_first);
+        }
         let from = self.field(Field::ROUND_FROM);
         let unknown = self.emit().cmp_k(IntCC::Equal, from, NOWHERE.into());
         self.b.ins().brif(unknown, check, &[], known, &[]);
@@ -61,7 +65,13 @@ impl<'a> Lower<'a, '_> {
         let all = self.emit().cmp_k(IntCC::Equal, lanes, u32::MAX.into());
         let last = self.k(I64, LANES as u64 - 1);
         let row = self.is_row(lane, last);
-        let both = self.b.ins().band(all, row);
+        let mut both = self.b.ins().band(all, row);
+        if let (Some(left), Some(turns)) = (lane.left, &wide.turns) {
+            let left = self.b.use_var(left);
+            let most = turns.most().into();
+            let enough = self.emit().cmp_k(IntCC::UnsignedGreaterThan, left, most);
+            both = self.b.ins().band(both, enough);
+        }
         self.b.ins().brif(both, look, &[], alone, &[]);
         self.b.switch_to_block(look);
         let (found, same) = self.where_lanes_stand(lane.frame, LANES as u32);
@@ -174,6 +184,7 @@ impl<'a> Lower<'a, '_> {
 
     /// All lanes of the run stand at a point, by its number from 1 on, or are over; turns to the next.
     fn leave_together(&mut self, lane: Lane, point: u32) {
+        self.tell_left(lane);
         if let Some(stood) = lane.stood {
             let gathers = match point {
                 EXITED => true,
@@ -201,6 +212,14 @@ impl<'a> Lower<'a, '_> {
         let next = self.emit().add_k(number, width);
         self.b.def_var(lane.number, next);
         self.next_lanes(lane, next, None);
+    }
+
+    /// Tells the host how often the warp may still run in its turn, if it may have passed operations.
+    pub(super) fn tell_left(&mut self, lane: Lane) {
+        if let Some(left) = lane.left {
+            let left = self.b.use_var(left);
+            self.set_field(Field::LEFT, left);
+        }
     }
 
     /// Stops all lanes of the run for a meeting.

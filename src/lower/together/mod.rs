@@ -778,6 +778,9 @@ impl<'a> Lower<'a, '_> {
                 self.b.ins().jump(single, &args);
             }
             (Apart::Lanes { taken, .. }, _, Some(number)) => {
+                if let Some(lane) = self.lane {
+                    self.tell_left(lane);
+                }
                 let until = self.emit().add_k(number, width);
                 self.b.def_var(taken.until, until);
                 self.b.def_var(taken.place, place);

@@ -6,7 +6,7 @@ use crate::ir::sync::{Meet, Op, ReduxOp, VoteMode};
 use crate::ir::{Block, Operand, Reg, RegClass};
 use crate::machine::schedule::{Known, LANES};
 use crate::semantics::sync::Route;
-use crate::spmd::Name;
+use crate::spmd::{Name, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32X4, I8, I8X16, I32, I32X4};
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -19,12 +19,38 @@ impl<'a> Lower<'a, '_> {
     /// Does a meeting at the end of a block at which the run does not stop.
     pub(super) fn pass(&mut self, block: Block, meet: &Meet) {
         let modules = self.modules;
-        let meeting = (self.together.as_ref()).and_then(|together| {
-            let point = together.plan.passes(block)?;
-            together.plan.regions.as_ref()?.meeting(point)
-        });
+        let Some(plan) = self.together.as_ref().map(|together| together.plan) else {
+            return;
+        };
+        let Some(point) = plan.passes(block) else {
+            return;
+        };
+        let meeting = plan.regions.as_ref().and_then(|r| r.meeting(point));
         let Some((site, _)) = meeting else { return };
+        self.count_run(plan, point, site, meet);
         self.meet_at_once(&modules.known[site as usize], meet);
+    }
+
+    /// Counts it that a warp passes a point; stops there if its turn may be over before it asks again.
+    fn count_run(&mut self, plan: &'a Wide, point: u32, site: u32, meet: &Meet) {
+        let (Some(lane), Some(turns)) = (self.lane, &plan.turns) else {
+            return;
+        };
+        let Some(variable) = lane.left else { return };
+        let left = self.b.use_var(variable);
+        if let Some(passed) = turns.asks(point) {
+            let on = (self.emit()).cmp_k(IntCC::UnsignedGreaterThan, left, passed.into());
+            let (next, cold) = (self.b.create_block(), self.cold_block());
+            self.b.ins().brif(on, next, &[], cold, &[]);
+            self.b.switch_to_block(cold);
+            // Code behind it does not come by here.
+            let mark = self.vectors_mark();
+            self.meet_together(lane, point, site, meet);
+            self.forget_vectors(mark);
+            self.b.switch_to_block(next);
+        }
+        let left = self.emit().add_k(left, u64::MAX);
+        self.b.def_var(variable, left);
     }
 
     fn meet_at_once(&mut self, known: &Known, meet: &Meet) {

@@ -57,7 +57,7 @@ pub const UNBEGUN: u32 = u32::MAX - 2;
 pub const TURN: u32 = 64;
 
 /// How often a warp runs in one turn.
-const RUNS: u32 = 256;
+pub const RUNS: u32 = 256;
 
 /// How often warps of a CTA run before it lets others run, though it could go on.
 const LONG: u32 = 8192;
@@ -77,15 +77,16 @@ pub struct Record {
 /// What an engine does for the schedule.
 pub trait Threads {
     /// Runs lanes of a warp, one after another in ascending order, each to where it stops next. Of those that stopped
-    /// at a site, `record` holds the results of the meeting. Gives where they stopped, if it is known to be the same for all.
+    /// at a site, `record` holds the results of the meeting. All lanes of a warp may do warp operations of theirs on the way, at which they do not
+    /// stop, as long as they have run `most` times in the end at most.
     ///
     /// # Errors
     /// What a thread did wrong; the lanes behind it have not run.
-    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault>;
+    fn run(&mut self, warp: u32, lanes: u32, most: u32, record: &mut Record) -> Result<Ran, Fault>;
 
     /// Runs all warps of a CTA by turns, from the first on, each from where it stands until all its lanes stop: as long as they all do so at
     /// one site, which is the same for all warps and a barrier at which all threads of the CTA wait for each other and nothing else, and then again from
-    /// there, `most` times. All warps have 32 lanes, all of which are to run. `None`, and nothing done, if it cannot.
+    /// there, until warps have run `most` times. All warps have 32 lanes, all of which are to run. `None`, and nothing done, if it cannot.
     fn rounds(&mut self, _records: &mut Records<'_>, _most: u32) -> Option<Rounds> {
         None
     }
@@ -120,13 +121,26 @@ impl Records<'_> {
     }
 }
 
+/// What came of [`Threads::run`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ran {
+    /// Where the lanes stopped, if it is known to be the same for all.
+    pub together: Option<u32>,
+    /// How often they ran: once, and once for each operation at which they would have stopped.
+    pub runs: u32,
+}
+
 /// What came of [`Threads::rounds`].
 #[derive(Debug)]
 pub struct Rounds {
-    /// How often all warps stood at a barrier, and it opened.
-    pub opened: u32,
+    /// Whether all warps stood at a barrier, and it opened.
+    pub opened: bool,
     /// How many warps have run since, the first ones.
     pub ran: u32,
+    /// How often warps ran in all.
+    pub runs: u32,
+    /// How often the last of those first ones ran in its turn.
+    pub last_runs: u32,
     /// Whether they are all, and all their threads are over.
     pub over: bool,
     /// What a thread of the warp behind these did wrong.
@@ -251,14 +265,17 @@ impl Schedule {
                 break;
             }
             let mut moved = false;
+            let first = begun.map_or(0, |(ran, _)| ran);
             // In the round that the engine has begun the turn of the warp that ran last is not over.
-            if let Some(last) = begun.and_then(|ran| ran.checked_sub(1)) {
-                moved = self.begun(last, threads)?;
+            if let Some((ran, runs)) = begun
+                && ran > 0
+            {
+                moved = self.begun(ran - 1, runs, threads)?;
             }
             match self.shuffle.as_mut().map(|s| s.order(self.warps.len())) {
-                None if begun == Some(0) => moved = self.moved,
+                None if begun.is_some() && first == 0 => moved = self.moved,
                 None => {
-                    for warp in begun.unwrap_or(0)..self.warps.len() {
+                    for warp in first..self.warps.len() {
                         moved |= self.turn(warp, threads)?;
                     }
                 }
@@ -286,27 +303,28 @@ impl Schedule {
     }
 
     /// Where all threads of the CTA are ready to run and no other is concerned: has the engine turn from warp to warp, as far as
-    /// it can. How many warps, the first ones, have run since a round began; `None` if it did nothing.
-    fn rounds(&mut self, threads: &mut impl Threads) -> Result<Option<usize>, Fault> {
+    /// it can. How many warps, the first ones, have run since a round began, and how often the last of them; `None` if it did nothing.
+    fn rounds(&mut self, threads: &mut impl Threads) -> Result<Option<(usize, u32)>, Fault> {
         let whole = |warp: &Warp| warp.ready == u32::MAX && warp.arrived | warp.passed == 0;
         let alone = self.shuffle.is_none() && !self.accompanied;
         let nobody_waits = self.barriers.iter().all(|barrier| barrier.arrivals == 0);
         if !alone || !nobody_waits || !self.warps.iter().all(whole) {
             return Ok(None);
         }
-        let count = self.warps.len() as u32;
-        let most = (LONG.saturating_sub(self.runs) / count).max(1);
+        let most = LONG.saturating_sub(self.runs);
         let Some(rounds) = threads.rounds(&mut Records(&mut self.warps), most) else {
             return Ok(None);
         };
         let Rounds {
             opened,
             ran,
+            runs,
+            last_runs,
             over,
             fault,
         } = rounds;
-        self.runs = self.runs.saturating_add(opened * count + ran);
-        self.moved |= opened > 0;
+        self.runs = self.runs.saturating_add(runs);
+        self.moved |= opened;
         let ran = ran as usize;
         if over {
             self.live = 0;
@@ -317,7 +335,7 @@ impl Schedule {
         }
         for index in 0..self.warps.len() {
             let warp = &mut self.warps[index];
-            if index >= ran && opened == 0 {
+            if index >= ran && !opened {
                 break;
             }
             // The last is looked at by itself.
@@ -332,21 +350,24 @@ impl Schedule {
         }
         match fault {
             Some(fault) => Err(self.ended(fault, threads)),
-            None => Ok(Some(ran)),
+            None => Ok(Some((ran, last_runs))),
         }
     }
 
-    /// Goes on with the turn of a warp, all lanes of which the engine has run to where they stop. Whether a lane did more than to
-    /// use up its own.
-    fn begun(&mut self, index: usize, threads: &mut impl Threads) -> Result<bool, Fault> {
+    /// Goes on with the turn of a warp, all lanes of which the engine has run so often, to where they stop. Whether a lane did more
+    /// than to use up its own.
+    fn begun(
+        &mut self,
+        index: usize,
+        runs: u32,
+        threads: &mut impl Threads,
+    ) -> Result<bool, Fault> {
         let warp = &mut self.warps[index];
         let together = threads.stands(index as u32, &mut warp.record);
         warp.ready = 0;
         self.opened = false;
         let moved = self.stop(index, u32::MAX, together, threads)?;
-        // That run is counted.
-        self.runs -= 1;
-        Ok(self.go_on(index, 1, threads)? | moved)
+        Ok(self.go_on(index, runs, threads)? | moved)
     }
 
     /// Looks at where lanes of a warp stopped: at one site, if that is known. Whether one did more than to use up its turn.
@@ -371,14 +392,15 @@ impl Schedule {
         self.go_on(index, 0, threads)
     }
 
-    /// The rest of a warp's turn, in which it has run some times. Whether a lane did more in it than to use up its own.
+    /// The rest of a warp's turn, in which it has run some times, which are counted. Whether a lane did more in it than to use up its own.
     fn go_on(
         &mut self,
         index: usize,
-        mut runs: u32,
+        before: u32,
         threads: &mut impl Threads,
     ) -> Result<bool, Fault> {
         let mut moved = false;
+        let mut runs = before;
         loop {
             let enough = runs >= RUNS || self.opened;
             if enough || runs > 0 && self.shuffle.as_mut().is_some_and(Shuffle::enough) {
@@ -396,14 +418,15 @@ impl Schedule {
                 Some(shuffle) => shuffle.some_of(warp.ready),
             };
             warp.ready &= !lanes;
-            let together = match threads.run(index as u32, lanes, &mut warp.record) {
-                Ok(together) => together,
+            let most = RUNS - runs;
+            let ran = match threads.run(index as u32, lanes, most, &mut warp.record) {
+                Ok(ran) => ran,
                 Err(fault) => return Err(self.ended(fault, threads)),
             };
-            runs += 1;
-            moved |= self.stop(index, lanes, together, threads)?;
+            runs += ran.runs;
+            moved |= self.stop(index, lanes, ran.together, threads)?;
         }
-        self.runs = self.runs.saturating_add(runs);
+        self.runs = self.runs.saturating_add(runs - before);
         Ok(moved)
     }
 

@@ -1,6 +1,6 @@
 //! Threads that are lists of stops. What they are given, and in which order they run, follows from the rules.
 
-use super::{EXITED, Known, LANES, Progress, Record, Schedule, Shuffle, Threads, YIELDED};
+use super::{EXITED, Known, LANES, Progress, Ran, Record, Schedule, Shuffle, Threads, YIELDED};
 use crate::diag::Span;
 use crate::ir::RegClass;
 use crate::ir::sync::{BarrierAction, Op, ReduxOp, ShflMode, VoteMode};
@@ -57,7 +57,7 @@ impl Script {
 }
 
 impl Threads for Script {
-    fn run(&mut self, warp: u32, lanes: u32, record: &mut Record) -> Result<Option<u32>, Fault> {
+    fn run(&mut self, warp: u32, lanes: u32, _: u32, record: &mut Record) -> Result<Ran, Fault> {
         for lane in (0..LANES).filter(|lane| lanes >> lane & 1 != 0) {
             let thread = warp as usize * LANES + lane;
             self.ran.push(thread as u32);
@@ -82,7 +82,10 @@ impl Threads for Script {
         let ran = (0..LANES).filter(|lane| lanes >> lane & 1 != 0);
         let sites: Vec<u32> = ran.map(|lane| record.sites[lane]).collect();
         let together = sites.iter().all(|site| *site == sites[0]);
-        Ok((together && !self.known.is_empty()).then_some(sites[0]))
+        Ok(Ran {
+            together: (together && !self.known.is_empty()).then_some(sites[0]),
+            runs: 1,
+        })
     }
 
     fn known(&self, site: u32) -> Option<&Known> {

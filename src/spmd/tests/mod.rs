@@ -13,6 +13,7 @@ use smallvec::smallvec;
 mod broken;
 mod floats;
 mod regions;
+mod turns;
 mod uniformity;
 
 /// Numbers without a pattern (xorshift64*).

@@ -17,7 +17,7 @@ use smallvec::{SmallVec, smallvec};
 const STEADY: u32 = 5;
 
 /// A module of one kernel.
-fn module(kernel: Function) -> Module {
+pub(super) fn module(kernel: Function) -> Module {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry f() { ret; }\n";
     let source = Source::new("test.ptx", text.to_string());
     let mut module = crate::check::parse_and_check(source).unwrap_or_else(|e| panic!("{e}"));
@@ -43,7 +43,7 @@ pub(super) fn meeting(dst: Option<u32>) -> Inst {
 }
 
 /// A kernel with edges, meetings, loops that may wait and steady values at random.
-fn random_kernel(numbers: &mut Numbers) -> Function {
+pub(super) fn random_kernel(numbers: &mut Numbers) -> Function {
     let mut kernel = random_function(numbers);
     kernel.kind = FunctionKind::Kernel;
     // Slots of both widths.

@@ -694,8 +694,6 @@ impl<'a> Entry<'a> {
             round_from: context::NOWHERE,
             left: 0,
             runs: 0,
-            record_stride: 0,
-            frame_stride: 0,
             between: [0; MOST_BETWEEN],
             fault: FaultRecord::default(),
             host: (&raw const host).cast(),

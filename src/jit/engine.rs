@@ -13,6 +13,7 @@ use crate::ir::control::Callee;
 use crate::ir::waits::Waits;
 use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Module};
 use crate::lower::context::Entry;
+use crate::lower::region::frame_bytes;
 use crate::lower::{self, Abilities, Lowered, Options, Site, Sites, Symbol};
 use crate::machine::schedule::{Known, LANES, YIELDED};
 use crate::spmd::facts::SHALLOW;
@@ -92,8 +93,8 @@ pub(super) struct Entries {
 /// How threads of a kernel stop.
 #[derive(Debug, Clone)]
 pub(super) struct Stops {
-    /// Bytes in which a warp keeps what it needs while it waits.
-    pub(super) frame_bytes: u32,
+    /// Bytes in which a warp keeps what it needs while it waits, and `%tid` of its lanes, at the end.
+    pub(super) frame_bytes: usize,
     /// For each point what the schedule knows it by.
     pub(super) sites: Box<[u32]>,
     /// Whether there are barriers at which code turns from warp to warp.
@@ -143,7 +144,7 @@ impl Stops {
     fn new(plan: &FunctionPlan, barriers: u64) -> Option<Self> {
         let points = plan.regions.as_ref()?.points.iter();
         Some(Stops {
-            frame_bytes: plan.frame_bytes,
+            frame_bytes: frame_bytes(plan.frame_bytes),
             sites: points
                 .map(|point| match point.stop {
                     Stop::Meets { site, .. } => site,

@@ -303,10 +303,11 @@ pub(super) fn find_lane(context: &mut Context) {
     if context.tids.is_null() {
         return;
     }
-    let lane = context.lane as usize;
-    // SAFETY: whoever enters such code sets the table of the warp, with its lanes side by side for each axis.
-    context.tid = [0, 1, 2].map(|axis| unsafe { *context.tids.add(axis * LANES + lane) });
-    let offset = lane * context.local_stride as usize;
+    let (warp, lane) = (context.round_warp as usize, context.lane as usize);
+    // SAFETY: whoever enters such code sets the tables of all warps that may run, with their lanes side by side for each axis.
+    let tid = |axis| unsafe { *context.tids.add((3 * warp + axis) * LANES + lane) };
+    context.tid = [0, 1, 2].map(tid);
+    let offset = (warp * LANES + lane) * context.local_stride as usize;
     context.local = context.locals.wrapping_add(offset);
 }
 

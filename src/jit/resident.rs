@@ -57,7 +57,7 @@ impl<'a> Resident<'a> {
             Some(_) => threads.div_ceil(LANES),
             None => 0,
         };
-        let words = stops.map_or(0, |stops| stops.frame_bytes.div_ceil(8)) as usize;
+        let words = stops.map_or(0, |stops| stops.frame_bytes.div_ceil(8));
         let stride = entry.local_stride();
         let mut tids = vec![[[0; LANES]; 3]; warps];
         let (mut x, mut y, mut z) = (0, 0, 0);
@@ -91,10 +91,15 @@ impl<'a> Resident<'a> {
             frames.resize(count, 0);
             Some((frames, Buffer::try_zeroed(local)?))
         };
-        let Some((frames, local)) = memory() else {
+        let Some((mut frames, local)) = memory() else {
             room.give(held);
             return None;
         };
+        for (frame, tids) in frames.chunks_exact_mut(words.max(1)).zip(&tids) {
+            let tids = tids.as_flattened();
+            let end = &mut frame[words - tids.len() / 2..];
+            (end.iter_mut().zip(tids.chunks_exact(2))).for_each(|(w, t)| *w = word([t[0], t[1]]));
+        }
         let mut schedule = Schedule::new(threads as u32, shuffle);
         if seat.is_accompanied() {
             schedule = schedule.accompanied();
@@ -363,7 +368,7 @@ impl Threads for Lanes<'_, '_> {
         if self.entry.launch.limits.stop.is_raised() {
             return None;
         }
-        let (first, stride, count) = records.raw();
+        let (first, count) = records.raw();
         let context = &mut *self.context;
         (context.lanes, context.stood) = (u32::MAX, 0);
         context.record = first;
@@ -377,8 +382,6 @@ impl Threads for Lanes<'_, '_> {
         };
         context.round_from = from;
         (context.left, context.runs) = (RUNS, most as i32);
-        context.record_stride = stride as u64;
-        context.frame_stride = 8 * self.words as u64;
         // SAFETY: as in `run`; there are as many records, frames, tables and local memories as warps, at these distances, and all warps
         // have 32 lanes.
         let status = unsafe {
@@ -405,12 +408,13 @@ impl Threads for Lanes<'_, '_> {
             last: Some(last).filter(|&point| point != 0),
             behind: Some(context.round_from).filter(|&point| opened && point != context::NOWHERE),
         };
-        (context.round_warps, context.round_from) = (0, context::NOWHERE);
         let over = ran == count && [context.stood, context.round_point] == [EXITED; 2];
         let fault = failed.then(|| {
-            find_lane(self.context);
-            self.host.fault(self.context)
+            find_lane(context);
+            self.host.fault(context)
         });
+        (context.round_warps, context.round_warp) = (0, 0);
+        context.round_from = context::NOWHERE;
         Some(Rounds {
             opened,
             ran,

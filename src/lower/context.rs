@@ -142,13 +142,13 @@ pub struct Context {
     pub turn: u32,
     /// The first lane behind those beside each other that run now.
     pub lanes_end: u64,
-    /// Where the schedule learns with which operands they stopped.
+    /// Where the schedule learns with which operands they stopped; of the first warp, where several run by turns.
     pub record: *mut Record,
-    /// What the lanes keep while they wait; at which point each stands comes first.
+    /// What the lanes keep while they wait: at which point each stands comes first, `%tid` last; of the warp whose turn it is.
     pub frame: *mut u64,
-    /// `%tid` of the lanes: all x, then y and z.
+    /// `%tid` of the lanes: all x, then y and z; of the first warp.
     pub tids: *const u32,
-    /// Local memory of the first lane.
+    /// Local memory of the first lane; of the first warp.
     pub locals: *mut u8,
     /// Bytes from the local memory of a lane to that of the next.
     pub local_stride: u64,
@@ -168,10 +168,6 @@ pub struct Context {
     pub left: u32,
     /// How often warps may still run until a barrier opens for the last time; negative if they ran more often.
     pub runs: i32,
-    /// Bytes from the record of a warp to that of the next.
-    pub record_stride: u64,
-    /// Bytes from the frame of a warp to that of the next.
-    pub frame_stride: u64,
     /// Where the check of a run fails: what the registers hold that accesses between its members are based on.
     pub between: [u64; MOST_BETWEEN],
     /// What went wrong.
@@ -265,7 +261,6 @@ fields! {
     LANES_END: 8 = lanes_end;
     RECORD: 8 = record;
     FRAME: 8 = frame;
-    TIDS: 8 = tids;
     LOCALS: 8 = locals;
     LOCAL_STRIDE: 8 = local_stride;
     ROUND_WARPS: 4 = round_warps;
@@ -275,8 +270,6 @@ fields! {
     ROUND_FROM: 4 = round_from;
     LEFT: 4 = left;
     RUNS: 4 = runs;
-    RECORD_STRIDE: 8 = record_stride;
-    FRAME_STRIDE: 8 = frame_stride;
     BETWEEN: 8 = between;
     FAULT_SITE: 4 = fault.site;
     FAULT_VALUE: 8 = fault.value;

@@ -21,7 +21,7 @@ mod integer;
 mod lop3;
 mod memory;
 mod prmt;
-mod region;
+pub mod region;
 pub mod site;
 pub mod symbols;
 mod sync;

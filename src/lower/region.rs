@@ -9,7 +9,7 @@ use super::context::{DONE, Field};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
 use crate::ir::{Block, Inst};
-use crate::machine::schedule::{EXITED, LANES, RUNS, Record, TURN};
+use crate::machine::schedule::{EXITED, LANES, RUNS, Record, Records, TURN};
 use crate::spmd::regions::{Regions, Stop};
 use crate::spmd::{Name, Names, Wide};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -25,6 +25,11 @@ pub(super) const ROW: usize = 8 * LANES;
 /// So many points are compared with where a lane stands, one after the other; a table of more costs less.
 const FEW_POINTS: usize = 4;
 
+/// Bytes of the frame of a warp, from what it keeps at its points: `%tid` of its lanes comes last.
+pub fn frame_bytes(kept: u32) -> usize {
+    kept as usize + size_of::<[[u32; LANES]; 3]>()
+}
+
 /// Bytes at the end of a lane's local memory in which it keeps where that ends, in kernels that change it.
 pub const LOCAL_TOP_BYTES: i32 = 8;
 
@@ -33,7 +38,7 @@ pub const LOCAL_TOP_BYTES: i32 = 8;
 pub(super) struct Lane {
     /// Which of the warp runs, in 64 bits.
     pub(super) number: Variable,
-    /// What is of all lanes: the frame, `%tid`.
+    /// What is of all lanes: the frame, `%tid` in it.
     pub(super) frame: Value,
     pub(super) tids: Value,
     /// Where it is found out at which point a lane stands.
@@ -71,7 +76,9 @@ impl<'a> Lower<'a, '_> {
         let warp = self.b.create_block();
         self.b.ins().jump(warp, &[]);
         self.b.switch_to_block(warp);
-        let [frame, tids] = [Field::FRAME, Field::TIDS].map(|f| self.field(f));
+        let frame = self.field(Field::FRAME);
+        let kept = self.plan.frame_bytes.into();
+        let tids = self.emit().add_k(frame, kept);
         let whole = wide.filter(|wide| wide.width == LANES as u32);
         let yields = |stop| match stop {
             Stop::Yields(_) => true,
@@ -198,57 +205,35 @@ impl<'a> Lower<'a, '_> {
             None => self.judge_lanes(lane, barriers, whole, over),
         }
         self.b.switch_to_block(whole);
+        self.count_runs(lane);
         let index = self.field(Field::ROUND_WARP);
         let next = self.emit().add_k(index, 1);
-        self.set_field(Field::ROUND_WARP, next);
-        self.set_field(Field::ROUND_POINT, point);
-        self.count_runs(lane);
-        if lane.left.is_some() {
-            let all = self.k(I32, RUNS.into());
-            self.set_field(Field::LEFT, all);
-        }
         let warps = self.field(Field::ROUND_WARPS);
-        let strides = [Field::RECORD_STRIDE, Field::FRAME_STRIDE].map(|f| self.field(f));
-        let [tids, locals] = [LANES as u64 * 4 * 3, LANES as u64];
-        let tids = self.k(I64, tids);
-        let mut steps = vec![
-            (Field::RECORD, strides[0]),
-            (Field::FRAME, strides[1]),
-            (Field::TIDS, tids),
-        ];
-        // Warps that go together have no local memory.
-        if lane.stood.is_none() {
-            let stride = self.field(Field::LOCAL_STRIDE);
-            let locals = self.k(I64, locals);
-            let locals = self.b.ins().imul(stride, locals);
-            steps.push((Field::LOCALS, locals));
-        }
-        let (advance, opens) = (self.b.create_block(), self.b.create_block());
+        let [advance, opens, round, leaves] = [(); 4].map(|()| self.b.create_block());
         let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, warps);
         self.b.ins().brif(more, advance, &[], opens, &[]);
         self.b.switch_to_block(advance);
-        for &(field, step) in &steps {
-            let old = self.field(field);
-            let new = self.b.ins().iadd(old, step);
-            self.set_field(field, new);
-        }
+        self.begin_turn(lane, next);
+        let step = frame_bytes(self.plan.frame_bytes) as u64;
+        let frame = self.emit().add_k(lane.frame, step);
+        self.set_field(Field::FRAME, frame);
         self.b.ins().jump(warp, &[]);
         self.b.switch_to_block(opens);
+        self.b.ins().brif(warps, round, &[], over, &[]);
+        self.b.switch_to_block(round);
+        self.set_field(Field::ROUND_WARP, next);
         let ended = self.emit().cmp_k(IntCC::Equal, point, EXITED.into());
-        let leaves = self.b.create_block();
         self.b.ins().brif(ended, over, &[], leaves, &[]);
         self.b.switch_to_block(leaves);
+        self.set_field(Field::ROUND_FROM, point);
+        let first = self.k(I32, 0);
+        self.begin_turn(lane, first);
         let back = self.emit().add_k(warps, u64::MAX);
         let back = self.emit().resize(back, I64, false);
-        for (field, step) in steps {
-            let old = self.field(field);
-            let far = self.b.ins().imul(step, back);
-            let new = self.b.ins().isub(old, far);
-            self.set_field(field, new);
-        }
-        let none = self.k(I32, 0);
-        self.set_field(Field::ROUND_WARP, none);
-        self.set_field(Field::ROUND_FROM, point);
+        let step = self.k(I64, frame_bytes(self.plan.frame_bytes) as u64);
+        let back = self.b.ins().imul(back, step);
+        let first = self.b.ins().isub(lane.frame, back);
+        self.set_field(Field::FRAME, first);
         let mut runs = self.field(Field::RUNS);
         // Where warps may run more than once in a turn each has counted its own.
         if lane.left.is_none() {
@@ -267,6 +252,24 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// Begins the turn of a warp.
+    fn begin_turn(&mut self, lane: Lane, warp: Value) {
+        self.set_field(Field::ROUND_WARP, warp);
+        if lane.left.is_some() {
+            let all = self.k(I32, RUNS.into());
+            self.set_field(Field::LEFT, all);
+        }
+    }
+
+    /// Counts that a warp has had its turn which does not go on from barrier to barrier.
+    fn end_round(&mut self, lane: Lane, over: clif::Block) {
+        let index = self.field(Field::ROUND_WARP);
+        let next = self.emit().add_k(index, 1);
+        self.set_field(Field::ROUND_WARP, next);
+        self.count_runs(lane);
+        self.b.ins().jump(over, &[]);
+    }
+
     /// Counts how often a warp has run in its turn, if that may be more than once.
     fn count_runs(&mut self, lane: Lane) {
         if lane.left.is_some() {
@@ -282,24 +285,20 @@ impl<'a> Lower<'a, '_> {
     /// together or not at all. `over` if not.
     fn gather_whole(&mut self, lane: Lane, stood: Variable, whole: clif::Block, over: clif::Block) {
         // Neither at a barrier nor over, or not together.
-        let [count, round, others] = [(); 3].map(|()| self.b.create_block());
+        let [count, first, others] = [(); 3].map(|()| self.b.create_block());
         let warps = self.field(Field::ROUND_WARPS);
         self.b.ins().brif(warps, count, &[], over, &[]);
         self.b.switch_to_block(count);
-        let index = self.field(Field::ROUND_WARP);
-        let next = self.emit().add_k(index, 1);
-        self.set_field(Field::ROUND_WARP, next);
-        self.count_runs(lane);
-        self.b.ins().jump(over, &[]);
+        self.end_round(lane, over);
         self.b.switch_to_block(lane.gathered);
         let point = self.b.append_block_param(lane.gathered, I32);
         self.b.def_var(stood, point);
-        let warps = self.field(Field::ROUND_WARPS);
-        self.b.ins().brif(warps, round, &[], over, &[]);
-        self.b.switch_to_block(round);
         let index = self.field(Field::ROUND_WARP);
+        self.b.ins().brif(index, others, &[], first, &[]);
+        self.b.switch_to_block(first);
+        self.set_field(Field::ROUND_POINT, point);
         let args = [point.into()];
-        self.b.ins().brif(index, others, &[], whole, &args);
+        self.b.ins().jump(whole, &args);
         self.b.switch_to_block(others);
         let before = self.field(Field::ROUND_POINT);
         let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
@@ -327,14 +326,13 @@ impl<'a> Lower<'a, '_> {
         let alike = self.b.ins().bor(first, with_others);
         let stands = self.b.ins().band(stands, alike);
         let stands = self.b.ins().band(stands, same);
-        let others = self.b.create_block();
-        self.b
-            .ins()
-            .brif(stands, whole, &[point.into()], others, &[]);
-        self.b.switch_to_block(others);
-        let next = self.emit().add_k(index, 1);
-        self.set_field(Field::ROUND_WARP, next);
-        self.b.ins().jump(over, &[]);
+        let [with_others, count] = [(); 2].map(|()| self.b.create_block());
+        self.b.ins().brif(stands, with_others, &[], count, &[]);
+        self.b.switch_to_block(with_others);
+        self.set_field(Field::ROUND_POINT, point);
+        self.b.ins().jump(whole, &[point.into()]);
+        self.b.switch_to_block(count);
+        self.end_round(lane, over);
     }
 
     /// The blocks where threads go on, by point.
@@ -353,7 +351,12 @@ impl<'a> Lower<'a, '_> {
 
     /// Where the lane's element of the first of [`Record::values`] is.
     pub(super) fn lane_values(&mut self, lane: Lane) -> Value {
-        let record = self.field(Field::RECORD);
+        let first = self.field(Field::RECORD);
+        let warp = self.field(Field::ROUND_WARP);
+        let warp = self.emit().resize(warp, I64, false);
+        let stride = self.k(I64, Records::STRIDE as u64);
+        let offset = self.b.ins().imul(warp, stride);
+        let record = self.b.ins().iadd(first, offset);
         let values = (self.emit()).add_k(record, offset_of!(Record, values) as u64);
         let number = self.b.use_var(lane.number);
         let offset = self.emit().shl_k(number, 3);
@@ -372,7 +375,11 @@ impl<'a> Lower<'a, '_> {
     /// The local memory of the lane.
     pub(super) fn lane_memory(&mut self, lane: Lane) -> Value {
         let [locals, stride] = [Field::LOCALS, Field::LOCAL_STRIDE].map(|f| self.field(f));
+        let warp = self.field(Field::ROUND_WARP);
+        let warp = self.emit().resize(warp, I64, false);
+        let before = self.emit().shl_k(warp, LANES.ilog2());
         let number = self.b.use_var(lane.number);
+        let number = self.b.ins().iadd(before, number);
         let offset = self.b.ins().imul(number, stride);
         self.b.ins().iadd(locals, offset)
     }

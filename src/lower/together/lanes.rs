@@ -16,6 +16,15 @@ use cranelift_codegen::ir::types::{I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
 use rustc_hash::FxHashSet;
 
+/// A whole warp of which it is not known that all its lanes stand at one point.
+struct Unsure {
+    /// Where that is found out.
+    head: clif::Block,
+    /// Where it turned out that they do, and the point.
+    block: clif::Block,
+    point: Value,
+}
+
 impl<'a> Lower<'a, '_> {
     /// Tries to have a run of lanes go together, from the lane that is turned to on; goes on where each goes for itself.
     pub(in super::super) fn lanes_together(&mut self, lane: Lane, wide: &'a Wide) {
@@ -51,15 +60,12 @@ impl<'a> Lower<'a, '_> {
         let [check, look, run, known, apart, alone] = [(); 6].map(|()| self.b.create_block());
         let first = self.k(I64, 0);
         self.b.def_var(lane.number, first);
-        let end = self.k(I64, LANES as u64);
-        self.set_field(Field::LANES_END, end);
         if let Some(left) = lane.left {
             let at_first = self.field(Field::LEFT);
             self.b.def_var(left, at_first);
         }
         let from = self.field(Field::ROUND_FROM);
-        let unknown = self.emit().cmp_k(IntCC::Equal, from, NOWHERE.into());
-        self.b.ins().brif(unknown, check, &[], known, &[]);
+        self.b.ins().jump(known, &[]);
         self.b.switch_to_block(check);
         let lanes = self.field(Field::LANES);
         let all = self.emit().cmp_k(IntCC::Equal, lanes, u32::MAX.into());
@@ -79,6 +85,8 @@ impl<'a> Lower<'a, '_> {
         // Lanes that cannot go together from where the frame has been told of the first one alone: the host tells it of all.
         let retreat = self.b.create_block();
         self.b.switch_to_block(apart);
+        let from_here = self.field(Field::ROUND_FROM);
+        let unknown = self.emit().cmp_k(IntCC::Equal, from_here, NOWHERE.into());
         self.b.ins().brif(unknown, alone, &[], retreat, &[]);
         self.b.switch_to_block(retreat);
         let others = self.field(Field::ROUND_POINT);
@@ -86,7 +94,12 @@ impl<'a> Lower<'a, '_> {
         let done = self.k(I32, DONE.into());
         self.b.ins().return_(&[done]);
         self.b.switch_to_block(known);
-        self.go_together(lane, wide, from, Some((run, found)), [apart, alone]);
+        let unsure = Unsure {
+            head: check,
+            block: run,
+            point: found,
+        };
+        self.go_together(lane, wide, from, Some(unsure), [apart, alone]);
     }
 
     /// Whether the lanes up to one are a row, from the lane that is turned to on.
@@ -109,7 +122,7 @@ impl<'a> Lower<'a, '_> {
         lane: Lane,
         wide: &'a Wide,
         point: Value,
-        unsure: Option<(clif::Block, Value)>,
+        unsure: Option<Unsure>,
         [apart, alone]: [clif::Block; 2],
     ) {
         let (Some(taken), Some(regions), Some(passing)) =
@@ -144,11 +157,20 @@ impl<'a> Lower<'a, '_> {
         {
             *resume = alone;
         }
-        self.turn_to(point, start, &resumed);
-        if let Some((block, point)) = unsure {
+        let from = self.b.create_block();
+        self.turn_to(point, from, &resumed);
+        self.b.switch_to_block(from);
+        if let Some(Unsure {
+            head,
+            block,
+            point: found,
+        }) = unsure
+        {
+            let unknown = self.emit().cmp_k(IntCC::Equal, point, NOWHERE.into());
+            self.b.ins().brif(unknown, head, &[], start, &[]);
             self.b.switch_to_block(block);
             let looks: Vec<clif::Block> = resumed.iter().map(|_| self.b.create_block()).collect();
-            self.turn_to(point, start, &looks);
+            self.turn_to(found, start, &looks);
             for (point, (look, resume)) in (0..).zip(looks.into_iter().zip(resumed)) {
                 self.b.switch_to_block(look);
                 match self.as_thought(lane, point) {
@@ -156,6 +178,8 @@ impl<'a> Lower<'a, '_> {
                     None => self.b.ins().jump(resume, &[]),
                 };
             }
+        } else {
+            self.b.ins().jump(start, &[]);
         }
         self.b.switch_to_block(start);
         self.body();

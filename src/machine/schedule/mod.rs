@@ -113,11 +113,14 @@ pub trait Threads {
 pub struct Records<'a>(&'a mut [Warp]);
 
 impl Records<'_> {
-    /// The first, how many bytes the next is away from each, and how many there are.
-    pub fn raw(&mut self) -> (*mut Record, usize, u32) {
+    /// How many bytes the next is away from each.
+    pub const STRIDE: usize = size_of::<Warp>();
+
+    /// The first, and how many there are.
+    pub fn raw(&mut self) -> (*mut Record, u32) {
         // It comes first in a warp.
         let first = self.0.as_mut_ptr().cast::<Record>();
-        (first, size_of::<Warp>(), self.0.len() as u32)
+        (first, self.0.len() as u32)
     }
 }
 

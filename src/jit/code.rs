@@ -692,6 +692,7 @@ impl<'a> Entry<'a> {
             round_point: 0,
             stood: 0,
             round_from: context::NOWHERE,
+            line: 0,
             left: 0,
             runs: 0,
             between: [0; MOST_BETWEEN],

@@ -381,6 +381,9 @@ impl Threads for Lanes<'_, '_> {
             false => context::NOWHERE,
         };
         context.round_from = from;
+        let [x, y, z] = context.block;
+        let in_line = from == context::START && [y, z] == [1; 2];
+        context.line = if in_line { x } else { 0 };
         (context.left, context.runs) = (RUNS, most as i32);
         // SAFETY: as in `run`; there are as many records, frames, tables and local memories as warps, at these distances, and all warps
         // have 32 lanes.

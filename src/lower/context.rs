@@ -164,6 +164,8 @@ pub struct Context {
     /// Where all lanes of all warps stood when it was their turn first, which came there together and told their frames of the first
     /// lane alone what is the same for all: a point, 0 for the start, or [`NOWHERE`] if that is not so.
     pub round_from: u32,
+    /// Threads of the CTA, where they are one row and all warps have gone by turns from the start; 0 where that is not so.
+    pub line: u32,
     /// How often the warp may still run in its turn; in the end without those it did.
     pub left: u32,
     /// How often warps may still run until a barrier opens for the last time; negative if they ran more often.
@@ -268,6 +270,7 @@ fields! {
     ROUND_POINT: 4 = round_point;
     STOOD: 4 = stood;
     ROUND_FROM: 4 = round_from;
+    LINE: 4 = line;
     LEFT: 4 = left;
     RUNS: 4 = runs;
     BETWEEN: 8 = between;

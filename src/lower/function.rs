@@ -353,8 +353,8 @@ impl<'a, 'f> Lower<'a, 'f> {
         match self.regions.and_then(|r| Some((r, r.meets(block)?))) {
             Some((regions, point)) => self.meet(regions, point),
             None => match (left, self.sides(block)) {
-                (Some((number, leave)), _) => self.part(body, Parts::ForGood(number, leave)),
-                (None, Some(sides)) => self.part(body, Parts::Meets(sides)),
+                (Some((number, leave)), _) => self.part(block, Parts::ForGood(number, leave)),
+                (None, Some(sides)) => self.part(block, Parts::Meets(sides)),
                 (None, None) => self.terminator(body),
             },
         }

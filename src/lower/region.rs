@@ -53,6 +53,8 @@ pub(super) struct Lane {
     pub(super) stood: Option<Variable>,
     /// How often such a warp may still run in its turn, where it passes operations at which it would stop.
     pub(super) left: Option<Variable>,
+    /// How many warps behind it have nothing to do in this turn, either, where they may not have.
+    pub(super) skipped: Option<Variable>,
     /// Where code turns from there to the next warp: at a barrier, or where they are over. The point is its parameter.
     pub(super) gathered: clif::Block,
     /// Where lanes go on one by one that had gone together.
@@ -96,6 +98,9 @@ impl<'a> Lower<'a, '_> {
             stood: whole.map(|_| self.b.declare_var(I32)),
             left: whole
                 .and_then(|wide| wide.turns.as_ref())
+                .map(|_| self.b.declare_var(I32)),
+            skipped: whole
+                .and_then(|wide| wide.idle.as_ref())
                 .map(|_| self.b.declare_var(I32)),
             gathered: self.b.create_block(),
             taken: wide.map(|_| Taken {
@@ -207,7 +212,16 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(whole);
         self.count_runs(lane);
         let index = self.field(Field::ROUND_WARP);
-        let next = self.emit().add_k(index, 1);
+        let mut next = self.emit().add_k(index, 1);
+        if let Some(skipped) = lane.skipped {
+            let skipped = self.b.use_var(skipped);
+            next = self.b.ins().iadd(next, skipped);
+            if lane.left.is_some() {
+                let runs = self.field(Field::RUNS);
+                let runs = self.b.ins().isub(runs, skipped);
+                self.set_field(Field::RUNS, runs);
+            }
+        }
         let warps = self.field(Field::ROUND_WARPS);
         let [advance, opens, round, leaves] = [(); 4].map(|()| self.b.create_block());
         let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, warps);
@@ -228,8 +242,7 @@ impl<'a> Lower<'a, '_> {
         self.set_field(Field::ROUND_FROM, point);
         let first = self.k(I32, 0);
         self.begin_turn(lane, first);
-        let back = self.emit().add_k(warps, u64::MAX);
-        let back = self.emit().resize(back, I64, false);
+        let back = self.emit().resize(index, I64, false);
         let step = self.k(I64, frame_bytes(self.plan.frame_bytes) as u64);
         let back = self.b.ins().imul(back, step);
         let first = self.b.ins().isub(lane.frame, back);

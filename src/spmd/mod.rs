@@ -10,6 +10,7 @@ mod cfg;
 mod dump;
 pub mod facts;
 mod floats;
+mod idle;
 mod inline;
 mod known;
 mod names;
@@ -52,6 +53,9 @@ const HANDED_ON: u64 = 2_000_000;
 
 /// Instructions that keeping values at the points of a kernel takes. More, and the interpreter does better.
 const KEPT: u64 = 200_000;
+
+/// The points of a kernel of which code asks by a bit whether they are barriers, the first ones.
+const NUMBERED: u32 = 63;
 
 /// What lives across a point at which a thread may stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -224,9 +228,10 @@ impl FunctionPlan {
         };
         let wide = match (function.kind, effort) {
             (FunctionKind::Kernel, Effort::Full) if width > 1 => {
-                let regions = regions.as_ref().zip(steady.as_ref());
+                let stops = (regions.as_ref().zip(steady.as_ref()))
+                    .map(|(regions, steady)| (regions, steady, &crossings[..]));
                 let of = (module, function, &names, &provenance);
-                Wide::new(of, width, regions, known, &ssa).map(Box::new)
+                Wide::new(of, width, stops, known, &ssa).map(Box::new)
             }
             _ => None,
         };
@@ -345,7 +350,7 @@ impl ModulePlan {
             Stop::Meets { site, .. } => self.known[site as usize].plain_barrier().is_some(),
             Stop::Yields(_) => false,
         };
-        (1..64u32)
+        (1..=NUMBERED)
             .zip(points)
             .filter(|(_, point)| plain(point))
             .fold(0, |bits, (number, _)| bits | 1 << number)

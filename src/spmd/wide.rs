@@ -8,8 +8,8 @@
 //! Guarantees: in the function that it gives, a place where a run may be left begins a block, and a branch that may part threads has a
 //! block of its own.
 
-use super::Flow;
 use super::cfg::Cfg;
+use super::idle::{self, Idle};
 use super::names::{Name, Names};
 use super::provenance::Provenance;
 use super::regions::{Point, Regions, Stop};
@@ -18,6 +18,7 @@ use super::ssa::Ssa;
 use super::steady::Steady;
 use super::turns::Turns;
 use super::uniformity::{Of, Shape, Supposed, Uniformity};
+use super::{Crossing, Flow};
 use crate::diag::Span;
 use crate::ir::control::Terminator;
 use crate::ir::{BasicBlock, Block, Function, Inst, Kind, Module, Operand};
@@ -73,6 +74,8 @@ pub struct Wide {
     pub passing: Option<Regions>,
     /// Where runs ask whether their turn is over that pass such operations, if there are any.
     pub turns: Option<Turns>,
+    /// Where whole warps may have nothing to do, if they do anywhere.
+    pub idle: Option<Idle>,
     /// Of runs.
     pub together: Flow,
     /// Of single threads, which begin at the start or where a run is left.
@@ -95,10 +98,11 @@ impl Wide {
     pub fn new(
         (module, function, names, provenance): (&Module, &Function, &Names, &Provenance),
         width: u32,
-        regions: Option<(&Regions, &Steady)>,
+        stops: Option<(&Regions, &Steady, &[Crossing])>,
         known: &[Known],
         ssa: &Ssa,
     ) -> Option<Self> {
+        let regions = stops.map(|(regions, steady, _)| (regions, steady));
         let memory_of_its_own =
             function.local_bytes > 0 || (0..function.frame.len()).any(|i| names.frame(i).is_none());
         let insts = || function.blocks.iter().flat_map(|b| &b.insts);
@@ -196,6 +200,21 @@ impl Wide {
         for (i, leave) in (0..).zip(&leaves) {
             at[leave.block.index()] = Some(i);
         }
+        let idle = (stops.zip(passing.as_ref()))
+            .filter(|_| width == LANES as u32)
+            .and_then(|((_, _, crossings), regions)| {
+                Idle::new(idle::Of {
+                    module,
+                    function: &function,
+                    names,
+                    provenance,
+                    regions,
+                    flow: &together,
+                    crossings,
+                    uniformity: &uniformity,
+                    known,
+                })
+            });
         let left: Vec<Block> = leaves.iter().map(|l| l.block).collect();
         let single = flow(regions.as_ref(), &left)?;
         let runs = (function.blocks.iter())
@@ -213,6 +232,7 @@ impl Wide {
             regions,
             passing,
             turns,
+            idle,
             function,
         })
     }

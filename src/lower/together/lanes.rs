@@ -60,6 +60,10 @@ impl<'a> Lower<'a, '_> {
         let [check, look, run, known, apart, alone] = [(); 6].map(|()| self.b.create_block());
         let first = self.k(I64, 0);
         self.b.def_var(lane.number, first);
+        if let Some(skipped) = lane.skipped {
+            let none = self.k(I32, 0);
+            self.b.def_var(skipped, none);
+        }
         if let Some(left) = lane.left {
             let at_first = self.field(Field::LEFT);
             self.b.def_var(left, at_first);
@@ -270,6 +274,9 @@ impl<'a> Lower<'a, '_> {
         }
         let plan = self.plan;
         let crossing = &plan.crossings[point as usize];
+        let idle = (self.together.as_ref()).and_then(|t| t.plan.idle.as_ref());
+        let idle = idle.filter(|idle| idle.reaches(point));
+        let mut alike = Vec::new();
         for (&name, slot) in crossing.framed.iter().zip(&crossing.slots) {
             let class = plan.names.class(name);
             let at = self.lane_frame(lane, slot.wide);
@@ -283,6 +290,9 @@ impl<'a> Lower<'a, '_> {
                     }
                 };
                 self.b.ins().store(trusted(), value, at, slot.offset as i32);
+                if idle.is_some_and(|idle| idle.is_alike(name)) {
+                    alike.push((slot.offset as i32, value));
+                }
                 continue;
             }
             let mut vectors = self.settled_vectors(name);
@@ -293,6 +303,9 @@ impl<'a> Lower<'a, '_> {
                 let offset = slot.offset as i32 + k * VECTOR as i32;
                 self.b.ins().store(trusted(), vector, at, offset);
             }
+        }
+        if idle.is_some() {
+            self.keep_for_skipped(lane, point, &alike);
         }
         self.leave_together(lane, point + 1);
     }

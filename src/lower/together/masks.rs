@@ -1,14 +1,17 @@
 //! Predicates of all threads of a run: whether they hold for each of them, or for none.
 
-use super::super::emit::condition;
+use super::super::emit::{clif_type, condition};
 use super::super::function::Lower;
 use super::Vectors;
 use crate::ir::compare::{self, CmpOp};
-use crate::ir::{Inst, Kind, Operand, PureOp};
+use crate::ir::{Inst, Kind, Operand, PureOp, RegClass};
 use crate::spmd::{Name, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32};
 use cranelift_codegen::ir::{InstBuilder, Value};
+
+/// Most threads of a block.
+const MOST_THREADS: u64 = 1024;
 
 /// What the first and the last thread tell of a predicate: that of a comparison between something that grows from thread to thread and
 /// something that is the same for all.
@@ -19,6 +22,24 @@ pub(super) struct Ends {
     /// Whether it is known to hold for all threads; to hold for none. Neither may be known.
     every: Value,
     none: Value,
+    /// What is compared.
+    compared: Compared,
+    /// Whether it is the opposite of the comparison.
+    negated: bool,
+}
+
+/// A comparison between something that grows from thread to thread and something that is the same for all.
+#[derive(Debug, Clone, Copy)]
+struct Compared {
+    cmp: CmpOp,
+    signed: bool,
+    class: RegClass,
+    /// What the first thread compares.
+    first: [Value; 2],
+    /// Which of the two differs, by how much from thread to thread, and whether that makes the comparison come to hold, from some thread on.
+    affine: usize,
+    stride: i64,
+    grows: bool,
 }
 
 impl<'a> Lower<'a, '_> {
@@ -57,16 +78,63 @@ impl<'a> Lower<'a, '_> {
         if stride.unsigned_abs() > class.mask() >> 1 >> self.width().ilog2() {
             return;
         }
-        let first = [0, 1].map(|i| self.operand(pure.srcs[i], class));
+        let compared = Compared {
+            cmp,
+            signed: ty.signed(),
+            class,
+            first: [0, 1].map(|i| self.operand(pure.srcs[i], class)),
+            affine,
+            stride,
+            grows,
+        };
         let far = (stride * steps) as u64 & class.mask();
-        let mut last = first;
-        last[affine] = self.emit().add_k(first[affine], far);
+        let last = self.emit().add_k(compared.first[affine], far);
+        let [every, none] = self.by_ends(compared, last);
+        for (dst, negated) in pure.dsts.iter().zip([false, true]) {
+            let Some(name) = dst.map(Name::from).filter(|&name| self.varies(name)) else {
+                continue;
+            };
+            let of = self.vectors(name)[0];
+            let (every, none) = if negated {
+                (none, every)
+            } else {
+                (every, none)
+            };
+            if let Some(together) = &mut self.together {
+                let ends = Ends {
+                    of,
+                    every,
+                    none,
+                    compared,
+                    negated,
+                };
+                together.ends.insert(name, ends);
+            }
+        }
+    }
+
+    /// Whether a comparison is known to hold for all threads up to one, of which what differs is `last`; and whether for none.
+    fn by_ends(&mut self, compared: Compared, last: Value) -> [Value; 2] {
+        let Compared {
+            cmp,
+            signed,
+            class: _,
+            first,
+            affine,
+            stride,
+            grows,
+        } = compared;
+        let last = {
+            let mut ends = first;
+            ends[affine] = last;
+            ends
+        };
         // Nothing is known if there is a leap between them.
-        let order = condition(if stride > 0 { CmpOp::Le } else { CmpOp::Ge }, ty.signed());
+        let order = condition(if stride > 0 { CmpOp::Le } else { CmpOp::Ge }, signed);
         let steady = self.b.ins().icmp(order, first[affine], last[affine]);
         let [every, none] = match cmp {
             CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge => {
-                let cc = condition(cmp, ty.signed());
+                let cc = condition(cmp, signed);
                 let (least, most) = if grows { (first, last) } else { (last, first) };
                 let all = self.b.ins().icmp(cc, least[0], least[1]);
                 let any = self.b.ins().icmp(cc, most[0], most[1]);
@@ -75,7 +143,7 @@ impl<'a> Lower<'a, '_> {
             CmpOp::Eq | CmpOp::Ne => {
                 // Whether what all have lies beside what they have each, on either side.
                 let other = first[1 - affine];
-                let before = condition(if stride > 0 { CmpOp::Lt } else { CmpOp::Gt }, ty.signed());
+                let before = condition(if stride > 0 { CmpOp::Lt } else { CmpOp::Gt }, signed);
                 let below = self.b.ins().icmp(before, other, first[affine]);
                 let above = self.b.ins().icmp(before, last[affine], other);
                 let beside = self.b.ins().bor(below, above);
@@ -88,20 +156,38 @@ impl<'a> Lower<'a, '_> {
         };
         let every = self.b.ins().band(steady, every);
         let none = self.b.ins().band(steady, none);
-        for (dst, negated) in pure.dsts.iter().zip([false, true]) {
-            let Some(name) = dst.map(Name::from).filter(|&name| self.varies(name)) else {
-                continue;
-            };
-            let of = self.vectors(name)[0];
-            let (every, none) = if negated {
-                (none, every)
-            } else {
-                (every, none)
-            };
-            if let Some(together) = &mut self.together {
-                together.ends.insert(name, Ends { of, every, none });
-            }
+        [every, none]
+    }
+
+    /// Whether a predicate is known to hold, or not to hold, for so many threads from the first one on, no more than a block has; `None` where
+    /// that cannot be told.
+    pub(super) fn holds_behind(
+        &mut self,
+        name: Name,
+        holds: bool,
+        threads: Value,
+    ) -> Option<Value> {
+        let masks = self.vectors(name);
+        let ends = (self.together.as_ref()).and_then(|t| t.ends.get(&name).copied());
+        let ends = ends.filter(|ends| ends.of == masks[0])?;
+        let Compared {
+            class,
+            first,
+            affine,
+            stride,
+            ..
+        } = ends.compared;
+        if stride.unsigned_abs() > class.mask() >> 1 >> MOST_THREADS.ilog2() {
+            return None;
         }
+        let ty = clif_type(class);
+        let steps = self.emit().add_k(threads, u64::MAX);
+        let steps = self.emit().resize(steps, ty, false);
+        let stride = self.k(ty, stride as u64 & class.mask());
+        let far = self.b.ins().imul(steps, stride);
+        let last = self.b.ins().iadd(first[affine], far);
+        let [every, none] = self.by_ends(ends.compared, last);
+        Some(if holds == ends.negated { none } else { every })
     }
 
     /// Whether a predicate, or its opposite, is seen to hold for all threads at once; and whether for none. Masks are those of

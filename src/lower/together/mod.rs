@@ -5,6 +5,7 @@
 //! ([`widen`](super::widen)), accesses side by side are one ([`memory`](super::memory)), and anything else is done for one thread after the
 //! other. Where threads part, what lives is kept in memory and each goes on by itself, for good or until they meet again ([`sides`]).
 
+mod idle;
 mod lanes;
 mod masks;
 mod sides;
@@ -17,7 +18,7 @@ use super::region::Taken;
 use super::site::Cause;
 use crate::ir::control::Terminator;
 use crate::ir::memory::{Base, Order, Space, Store};
-use crate::ir::{BasicBlock, Block, Inst, Kind, Operand, Reg, RegClass};
+use crate::ir::{Block, Inst, Kind, Operand, Reg, RegClass};
 use crate::spmd::uniformity::{Supposed, loads_the_same};
 use crate::spmd::wide::{Leave, Sides, Why};
 use crate::spmd::{Flow, Name, Run, Shape, Wide};
@@ -722,8 +723,9 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// A branch at which threads may part, for good, or until they meet again.
-    pub(super) fn part(&mut self, block: &'a BasicBlock, parts: Parts<'a>) {
-        let &Terminator::Branch { cond, then, other } = &block.terminator else {
+    pub(super) fn part(&mut self, at: Block, parts: Parts<'a>) {
+        let function = self.function;
+        let &Terminator::Branch { cond, then, other } = &function.block(at).terminator else {
             // One of many ways: only two of them are known to meet again.
             if let Parts::ForGood(number, leave) = parts {
                 self.leave_run(number, leave);
@@ -735,9 +737,30 @@ impl<'a> Lower<'a, '_> {
         let [then_args, other_args] = [then, other].map(|b| self.block_args(b));
         let [then, other] = [then, other].map(|b| self.blocks[b.index()]);
         let (some, mixed) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(every, then, &then_args, some, &[]);
+        let idle = self.idle_sides(at);
+        let [past_then, past_other] = [(); 2].map(|()| self.b.create_block());
+        match idle[0] {
+            true => self.b.ins().brif(every, past_then, &[], some, &[]),
+            false => self.b.ins().brif(every, then, &then_args, some, &[]),
+        };
         self.b.switch_to_block(some);
-        self.b.ins().brif(none, other, &other_args, mixed, &[]);
+        match idle[1] {
+            true => self.b.ins().brif(none, past_other, &[], mixed, &[]),
+            false => self.b.ins().brif(none, other, &other_args, mixed, &[]),
+        };
+        for (side, (past, to, args)) in [
+            (past_then, then, then_args),
+            (past_other, other, other_args),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            if idle[side] {
+                self.b.switch_to_block(past);
+                self.skip(cond.into(), side == 0);
+                self.b.ins().jump(to, &args);
+            }
+        }
         self.b.switch_to_block(mixed);
         match parts {
             Parts::ForGood(number, leave) => self.leave_run(number, leave),

@@ -306,16 +306,17 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(lane.gathered);
         let point = self.b.append_block_param(lane.gathered, I32);
         self.b.def_var(stood, point);
-        let index = self.field(Field::ROUND_WARP);
-        self.b.ins().brif(index, others, &[], first, &[]);
-        self.b.switch_to_block(first);
-        self.set_field(Field::ROUND_POINT, point);
-        let args = [point.into()];
-        self.b.ins().jump(whole, &args);
-        self.b.switch_to_block(others);
+        // The first warp has nobody before it: most likely it stands where those of the last round did.
         let before = self.field(Field::ROUND_POINT);
         let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
-        self.b.ins().brif(with_others, whole, &args, count, &[]);
+        let args = [point.into()];
+        self.b.ins().brif(with_others, whole, &args, others, &[]);
+        self.b.switch_to_block(others);
+        let index = self.field(Field::ROUND_WARP);
+        self.b.ins().brif(index, count, &[], first, &[]);
+        self.b.switch_to_block(first);
+        self.set_field(Field::ROUND_POINT, point);
+        self.b.ins().jump(whole, &args);
     }
 
     /// The same for warps whose lanes have told their frame where they stand, each by itself or in runs.

@@ -116,6 +116,8 @@ struct Thought {
 pub struct Uniformity {
     shapes: Vec<Shape>,
     alike: Vec<Option<u32>>,
+    /// For each name whether it is `%tid.x` and nothing else.
+    index: Vec<bool>,
     width: u32,
 }
 
@@ -191,8 +193,22 @@ impl Uniformity {
                 }
             }
         }
+        let mut index = vec![false; names.len()];
+        for (inst, _) in &insts {
+            if let Kind::Special {
+                special: Special::Tid(0),
+                ..
+            } = inst.kind
+            {
+                names.defs(inst, |n| {
+                    index[n.index()] =
+                        definitions[n.index()] == 1 && shapes[n.index()] == Some(Shape::Affine(1));
+                });
+            }
+        }
         Uniformity {
             alike,
+            index,
             width: of.width,
             // What is never defined is 0.
             shapes: shapes
@@ -205,6 +221,11 @@ impl Uniformity {
     /// The shape of a name.
     pub fn of(&self, name: Name) -> Shape {
         self.shapes[name.index()]
+    }
+
+    /// Whether a name is `%tid.x`: below 1,024, and one more from thread to thread.
+    pub fn is_index(&self, name: Name) -> bool {
+        self.index[name.index()]
     }
 
     /// That of an operand.

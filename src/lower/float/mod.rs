@@ -298,9 +298,9 @@ impl Emit<'_, '_> {
 }
 
 /// The canonical NaN of `.f32`.
-const NAN_32: u32 = 0x7fff_ffff;
+pub(super) const NAN_32: u32 = 0x7fff_ffff;
 /// That of `.f64`.
-const NAN_64: u64 = 0xfff8_0000_0000_0000;
+pub(super) const NAN_64: u64 = 0xfff8_0000_0000_0000;
 
 /// The integer type of a float type's bits, infinity, and the canonical NaN.
 fn layout(ty: Type) -> Option<(Type, u64, u64)> {

@@ -297,7 +297,7 @@ impl<'a> Lower<'a, '_> {
             }
             let mut vectors = self.settled_vectors(name);
             if class == RegClass::Pred {
-                vectors = self.bits_of(&vectors);
+                vectors = self.bit_of(&vectors);
             }
             for (k, vector) in (0..).zip(vectors) {
                 let offset = slot.offset as i32 + k * VECTOR as i32;
@@ -311,7 +311,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Masks as 0 or 1.
-    fn bits_of(&mut self, masks: &[Value]) -> Vectors {
+    fn bit_of(&mut self, masks: &[Value]) -> Vectors {
         let one = self.emit().lanes_k(I32X4, &[1; 4]);
         (masks.iter()).map(|&m| self.b.ins().band(m, one)).collect()
     }
@@ -321,7 +321,7 @@ impl<'a> Lower<'a, '_> {
         let narrow = match class {
             RegClass::B64 => return vectors,
             RegClass::B32 => vectors,
-            RegClass::Pred => self.bits_of(&vectors),
+            RegClass::Pred => self.bit_of(&vectors),
             RegClass::B8 | RegClass::B16 => self.cleared(class, &vectors),
         };
         self.widened(&narrow)
@@ -350,7 +350,7 @@ impl<'a> Lower<'a, '_> {
         match class {
             RegClass::Pred => {
                 let one = self.emit().lanes_k(I32X4, &[1; 4]);
-                let bits = self.bits_of(&vectors);
+                let bits = self.bit_of(&vectors);
                 (bits.iter())
                     .map(|&v| self.b.ins().icmp(IntCC::Equal, v, one))
                     .collect()
@@ -480,7 +480,7 @@ impl<'a> Lower<'a, '_> {
             .collect();
         match class {
             RegClass::Pred => {
-                let bits = self.bits_of(&low);
+                let bits = self.bit_of(&low);
                 bits.iter().map(|&v| self.b.ins().ineg(v)).collect()
             }
             RegClass::B8 | RegClass::B16 | RegClass::B32 | RegClass::B64 => low,

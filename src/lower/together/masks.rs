@@ -40,6 +40,8 @@ struct Compared {
     affine: usize,
     stride: i64,
     grows: bool,
+    /// Whether it is known to take no leap.
+    index: bool,
 }
 
 impl<'a> Lower<'a, '_> {
@@ -86,6 +88,10 @@ impl<'a> Lower<'a, '_> {
             affine,
             stride,
             grows,
+            index: match pure.srcs[affine] {
+                Operand::Reg(reg) => self.is_index(reg.into()),
+                Operand::Imm(_) => false,
+            },
         };
         let far = (stride * steps) as u64 & class.mask();
         let last = self.emit().add_k(compared.first[affine], far);
@@ -123,16 +129,14 @@ impl<'a> Lower<'a, '_> {
             affine,
             stride,
             grows,
+            index,
         } = compared;
         let last = {
             let mut ends = first;
             ends[affine] = last;
             ends
         };
-        // Nothing is known if there is a leap between them.
-        let order = condition(if stride > 0 { CmpOp::Le } else { CmpOp::Ge }, signed);
-        let steady = self.b.ins().icmp(order, first[affine], last[affine]);
-        let [every, none] = match cmp {
+        let known = match cmp {
             CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge => {
                 let cc = condition(cmp, signed);
                 let (least, most) = if grows { (first, last) } else { (last, first) };
@@ -154,9 +158,65 @@ impl<'a> Lower<'a, '_> {
                 }
             }
         };
-        let every = self.b.ins().band(steady, every);
-        let none = self.b.ins().band(steady, none);
-        [every, none]
+        if index {
+            return known;
+        }
+        // Nothing is known if there is a leap between them.
+        let steady = self.no_leap(compared, last[affine]);
+        known.map(|known| self.b.ins().band(steady, known))
+    }
+
+    /// Whether what differs does not wrap around from the first thread to one where it is `last`.
+    fn no_leap(&mut self, compared: Compared, last: Value) -> Value {
+        let grows = compared.stride > 0;
+        let order = condition(if grows { CmpOp::Le } else { CmpOp::Ge }, compared.signed);
+        let first = compared.first[compared.affine];
+        self.b.ins().icmp(order, first, last)
+    }
+
+    /// The threads for which a predicate holds that was not seen to hold for all or for none, as bits; by its ends, where they tell. And
+    /// whether it does hold for some and not for others: its ends may not have told.
+    pub(super) fn bits_of(&mut self, name: Name, masks: &Vectors) -> (Value, bool) {
+        let ends = (self.together.as_ref()).and_then(|t| t.ends.get(&name).copied());
+        let ends = ends.filter(|ends| ends.of == masks[0]);
+        let Some(Ends {
+            compared, negated, ..
+        }) = ends.filter(|ends| ends.compared.stride == 1 && ends.compared.index)
+        else {
+            return (self.bits_of_masks(masks), ends.is_none());
+        };
+        // How many threads are below what all have.
+        let [a, b] = [compared.affine, 1 - compared.affine].map(|i| compared.first[i]);
+        let below = self.b.ins().isub(b, a);
+        let below = self.emit().resize(below, I32, false);
+        let mirrored = compared.affine == 1;
+        let (which, opposite) = match (compared.cmp, mirrored) {
+            (CmpOp::Lt, false) | (CmpOp::Gt, true) => (CmpOp::Lt, false),
+            (CmpOp::Ge, false) | (CmpOp::Le, true) => (CmpOp::Lt, true),
+            (CmpOp::Le, false) | (CmpOp::Ge, true) => (CmpOp::Le, false),
+            (CmpOp::Gt, false) | (CmpOp::Lt, true) => (CmpOp::Le, true),
+            (CmpOp::Eq, _) => (CmpOp::Eq, false),
+            (CmpOp::Ne, _) => (CmpOp::Eq, true),
+        };
+        let one = self.k(I32, 1);
+        let bit = self.b.ins().ishl(one, below);
+        let bits = match which {
+            CmpOp::Eq => bit,
+            CmpOp::Le => {
+                let through = self.emit().shl_k(bit, 1);
+                self.emit().add_k(through, u64::MAX)
+            }
+            CmpOp::Lt | CmpOp::Ge | CmpOp::Gt | CmpOp::Ne => self.emit().add_k(bit, u64::MAX),
+        };
+        let all = u64::from(u32::MAX >> (32 - self.width()));
+        let bits = match opposite != negated {
+            true => {
+                let all = self.k(I32, all);
+                self.b.ins().bxor(bits, all)
+            }
+            false => bits,
+        };
+        (bits, true)
     }
 
     /// Whether a predicate is known to hold, or not to hold, for so many threads from the first one on, no more than a block has; `None` where

@@ -248,6 +248,11 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// Whether a name is `%tid.x` of the first thread.
+    fn is_index(&self, name: Name) -> bool {
+        (self.together.as_ref()).is_some_and(|t| t.plan.uniformity.is_index(name))
+    }
+
     /// Says whether it is one thread's turn, which has values of its own.
     fn set_one_lane(&mut self, one_lane: bool) {
         if let Some(together) = &mut self.together {
@@ -764,7 +769,7 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(mixed);
         match parts {
             Parts::ForGood(number, leave) => self.leave_run(number, leave),
-            Parts::Meets(sides) => self.go_sides(sides, &masks),
+            Parts::Meets(sides) => self.go_sides(sides, cond.into(), &masks),
         }
     }
 

@@ -19,19 +19,28 @@ struct Places {
 
 impl<'a> Lower<'a, '_> {
     /// Has threads for which the condition of a branch holds, and does not, go their ways. Ends the block with a jump to where they meet.
-    pub(super) fn go_sides(&mut self, sides: &'a Sides, masks: &Vectors) {
+    pub(super) fn go_sides(&mut self, sides: &'a Sides, condition: Name, masks: &Vectors) {
         let mark = self.vectors_mark();
         let places = self.put_down(sides);
-        let bits = self.bits_of_masks(masks);
+        let (bits, parts) = self.bits_of(condition, masks);
         let others = {
             let all = u32::MAX >> (32 - self.width());
             let all = self.k(I32, all.into());
             self.b.ins().bxor(bits, all)
         };
         for (way, bits) in sides.ways.iter().zip([bits, others]) {
-            if !way.is_empty() {
-                self.go_way(sides, way, bits, &places);
+            if way.is_empty() {
+                continue;
             }
+            let [some, none] = [(); 2].map(|()| self.b.create_block());
+            match parts {
+                true => self.b.ins().jump(some, &[]),
+                false => self.b.ins().brif(bits, some, &[], none, &[]),
+            };
+            self.b.switch_to_block(some);
+            self.go_way(sides, way, bits, &places);
+            self.b.ins().jump(none, &[]);
+            self.b.switch_to_block(none);
         }
         for &name in &sides.changed {
             let class = self.plan.names.class(name);
@@ -80,7 +89,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// One bit for each thread.
-    fn bits_of_masks(&mut self, masks: &Vectors) -> Value {
+    pub(super) fn bits_of_masks(&mut self, masks: &Vectors) -> Value {
         let mut bits = None;
         for (i, &mask) in (0..).zip(masks) {
             let own = self.b.ins().vhigh_bits(I32, mask);

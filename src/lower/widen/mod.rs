@@ -7,6 +7,7 @@
 mod shift;
 
 use super::emit::Emit;
+use super::float::{NAN_32, NAN_64};
 use super::function::{Lower, constant_memory};
 use super::together::{Vectors, as_little};
 use crate::ir::{Inst, Kind, Operand, RegClass};
@@ -82,14 +83,12 @@ impl Emit<'_, '_> {
 
     /// The bits of a vector, NaN canonical where arithmetic computed it.
     pub(super) fn settled_vector(&mut self, value: Value) -> Value {
-        let (float, int) = match self.ty(value) {
-            F32X4 => (F32, I32X4),
-            F64X2 => (F64, I64X2),
+        // A constant in memory: one that is made in registers would take several instructions each time there is no register to keep it.
+        let (int, nan) = match self.ty(value) {
+            F32X4 => (I32X4, self.lanes_k(I32X4, &[NAN_32.into(); 4])),
+            F64X2 => (I64X2, self.lanes_k(I64X2, &[NAN_64 as i64; 2])),
             _ => return value,
         };
-        let nan = self.canonical_nan(float);
-        let nan = self.as_bits(nan);
-        let nan = self.all_lanes(int, nan);
         let is_nan = self.ins().fcmp(FloatCC::Unordered, value, value);
         let bits = self.ins().bitcast(int, as_little(), value);
         self.ins().bitselect(is_nan, nan, bits)

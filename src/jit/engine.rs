@@ -99,6 +99,8 @@ pub(super) struct Stops {
     pub(super) sites: Box<[u32]>,
     /// Whether there are barriers at which code turns from warp to warp.
     pub(super) rounds: bool,
+    /// Whether whole warps go together.
+    pub(super) together: bool,
     /// Whether warps pass operations at which they would stop, and count them.
     pub(super) passes: bool,
     /// For each point what the frame of a warp is told of its first lane alone.
@@ -152,6 +154,7 @@ impl Stops {
                 })
                 .collect(),
             rounds: barriers != 0,
+            together: (plan.wide.as_ref()).is_some_and(|wide| wide.width == LANES as u32),
             passes: (plan.wide.as_ref()).is_some_and(|wide| wide.turns.is_some()),
             told: Told::new(plan),
         })

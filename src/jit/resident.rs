@@ -268,6 +268,7 @@ impl<'a> Resident<'a> {
                     locals,
                     rows,
                     fresh,
+                    told: true,
                     stand: Stand::default(),
                 },
             )
@@ -297,6 +298,8 @@ pub(super) struct Lanes<'a, 'e> {
     /// Whether warps are rows of threads, and no thread has begun.
     rows: bool,
     fresh: bool,
+    /// Whether frames say that lanes stand elsewhere than at the start.
+    told: bool,
     /// Where warps stand that ran by turns.
     stand: Stand,
 }
@@ -339,7 +342,7 @@ impl Threads for Lanes<'_, '_> {
         let stride = self.context.local_stride as usize;
         let context = &mut *self.context;
         context.lanes = lanes;
-        self.fresh = false;
+        (self.fresh, self.told) = (false, true);
         (context.record, context.stood) = (&raw mut *record, 0);
         context.left = most;
         context.frame = frame.as_mut_ptr();
@@ -412,6 +415,8 @@ impl Threads for Lanes<'_, '_> {
             behind: Some(context.round_from).filter(|&point| opened && point != context::NOWHERE),
         };
         let over = ran == count && [context.stood, context.round_point] == [EXITED; 2];
+        // Warps that go together tell them nothing.
+        self.told |= !over || !stops.together;
         let fault = failed.then(|| {
             find_lane(context);
             self.host.fault(context)
@@ -472,7 +477,9 @@ impl Lanes<'_, '_> {
         unsafe { std::ptr::write_bytes(context.shared, 0, context.shared_len as usize) };
         // SAFETY: so many there are, and nobody else has them.
         unsafe { std::slice::from_raw_parts_mut(context.answers, answers) }.fill(Extent::default());
-        turn_to_start(self.frames, self.words);
+        if std::mem::take(&mut self.told) {
+            turn_to_start(self.frames, self.words);
+        }
         self.fresh = self.rows;
     }
 
@@ -484,6 +491,7 @@ impl Lanes<'_, '_> {
 
     /// Tells the frame of all lanes of a warp what it knows of the first, and the record that they stand at a point; gives the site.
     fn tell(&mut self, warp: usize, point: u32, record: &mut Record) -> u32 {
+        self.told = true;
         let frame = &mut self.frames[warp * self.words..][..self.words];
         frame[..LANES / 2].fill(word([point; 2]));
         let told = (self.entry.stops())

@@ -144,6 +144,7 @@ impl<'a> Lower<'a, '_> {
             kept,
             apart: Apart::Lanes { taken, head: apart },
             one_lane: false,
+            strip: false,
         });
         self.function = &wide.function;
         self.runs_of = &wide.runs;

@@ -56,7 +56,12 @@ pub(super) struct Together<'a> {
     apart: Apart,
     /// Whether it is one thread's turn, which has values of its own.
     one_lane: bool,
+    /// Whether it is the turn of a [`STRIP`].
+    strip: bool,
 }
+
+/// Threads of a run that go their way together where not all of them do: a vector of values of 32 bits.
+const STRIP: u32 = 4;
 
 /// Where the threads of a run go on one by one.
 #[derive(Debug, Clone, Copy)]
@@ -158,6 +163,7 @@ impl<'a> Lower<'a, '_> {
             kept,
             apart: Apart::Threads(single),
             one_lane: false,
+            strip: false,
         });
         self.begin_flow(wide, &wide.together);
         let latch = self.b.create_block();
@@ -232,7 +238,10 @@ impl<'a> Lower<'a, '_> {
 
     /// How many threads go together, where they do.
     pub(super) fn width(&self) -> u32 {
-        self.plan.wide.as_ref().map_or(1, |wide| wide.width)
+        match &self.together {
+            Some(together) if together.strip => STRIP,
+            Some(_) | None => self.plan.wide.as_ref().map_or(1, |wide| wide.width),
+        }
     }
 
     /// Whether a name's values are in vectors here.
@@ -264,6 +273,13 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn is_of_all(&self, run: &Run) -> bool {
         self.shape(run.base.into()) == Shape::Uniform
             && !run.between.iter().any(|b| self.varies(b.base.into()))
+    }
+
+    /// Says whether it is the turn of a strip.
+    fn set_strip(&mut self, strip: bool) {
+        if let Some(together) = &mut self.together {
+            together.strip = strip;
+        }
     }
 
     /// Bytes that a name takes where a run is left.

@@ -3,7 +3,7 @@
 
 use super::super::emit::clif_type;
 use super::super::function::{Lower, trusted};
-use super::{VECTOR, Vectors, lanes_of, vector_type};
+use super::{STRIP, VECTOR, Vectors, lanes_of, vector_type};
 use crate::ir::{Block, RegClass};
 use crate::spmd::wide::Sides;
 use crate::spmd::{Name, Shape};
@@ -102,19 +102,69 @@ impl<'a> Lower<'a, '_> {
         bits.unwrap_or(masks[0])
     }
 
-    /// Has the threads whose bits are set, one at least, go a way.
+    /// Has the threads whose bits are set, one at least, go a way, in their order: strips of them together, others one by one.
     fn go_way(&mut self, sides: &'a Sides, way: &'a [Block], bits: Value, places: &Places) {
-        let function = self.function;
-        let (owner, undo) = (self.owner, self.undo.len());
         let [head, over] = [(); 2].map(|()| self.b.create_block());
         let left = self.b.append_block_param(head, I32);
         self.b.ins().jump(head, &[bits.into()]);
         self.b.switch_to_block(head);
         let lane = self.b.ins().ctz(left);
+        if self.goes_in_strips(way) {
+            let [strip, single] = [(); 2].map(|()| self.b.create_block());
+            let all = u64::from(u32::MAX >> (32 - STRIP));
+            let rest = self.b.ins().ushr(left, lane);
+            let missing = self.b.ins().bnot(rest);
+            let missing = self.emit().and_k(missing, all);
+            let astray = self.emit().and_k(lane, u64::from(STRIP) - 1);
+            let other = self.b.ins().bor(missing, astray);
+            self.b.ins().brif(other, single, &[], strip, &[]);
+            self.b.switch_to_block(strip);
+            let first = self.emit().resize(lane, I64, false);
+            self.set_strip(true);
+            self.go_together_from(sides, way, first, places);
+            self.set_strip(false);
+            let all = self.k(I32, all);
+            let gone = self.b.ins().ishl(all, lane);
+            let next = self.b.ins().band_not(left, gone);
+            self.b.ins().brif(next, head, &[next.into()], over, &[]);
+            self.b.switch_to_block(single);
+        }
         let lane = self.emit().resize(lane, I64, false);
+        self.set_one_lane(true);
+        self.go_together_from(sides, way, lane, places);
+        self.set_one_lane(false);
+        let less = self.emit().add_k(left, u64::MAX);
+        let next = self.b.ins().band(left, less);
+        self.b.ins().brif(next, head, &[next.into()], over, &[]);
+        self.b.switch_to_block(over);
+    }
+
+    /// Whether strips of threads can go a way: what is supposed of threads that go together is asked for whole runs alone.
+    fn goes_in_strips(&self, way: &[Block]) -> bool {
+        let Some(plan) = self.together.as_ref().map(|together| together.plan) else {
+            return false;
+        };
+        self.width() > STRIP && way.iter().all(|&block| plan.leave(block).is_none())
+    }
+
+    /// Has one thread go a way, or a strip from that one on, whichever's turn it is.
+    fn go_together_from(
+        &mut self,
+        sides: &'a Sides,
+        way: &'a [Block],
+        lane: Value,
+        places: &Places,
+    ) {
+        let function = self.function;
+        let strip = self.together.as_ref().is_some_and(|t| t.strip);
+        let shape = |l: &Self, name: Name| {
+            let plan = l.together.as_ref().map(|together| together.plan);
+            plan.map_or(Shape::Uniform, |plan| plan.uniformity.of(name))
+        };
+        let (owner, undo, mark) = (self.owner, self.undo.len(), self.vectors_mark());
         for &name in &sides.read {
             let class = self.plan.names.class(name);
-            match self.shape(name) {
+            match shape(self, name) {
                 Shape::Uniform => {}
                 Shape::Affine(stride) => {
                     let first = self.value(name);
@@ -123,21 +173,34 @@ impl<'a> Lower<'a, '_> {
                 }
                 Shape::Varying => {
                     let at = self.lane_place(class, places.base, lane);
-                    let value = self.kept_value(class, at, places.offsets[&name]);
-                    self.set(name, value);
+                    let offset = places.offsets[&name];
+                    if strip {
+                        let vectors = (0..STRIP / lanes_of(class))
+                            .map(|i| {
+                                let at_vector = offset + (i * VECTOR) as i32;
+                                (self.b.ins()).load(vector_type(class), trusted(), at, at_vector)
+                            })
+                            .collect();
+                        self.set_vectors(name, vectors);
+                    } else {
+                        let value = self.kept_value(class, at, offset);
+                        self.set(name, value);
+                    }
                 }
             }
         }
         let first = self.first_thread();
         self.turn_to_thread(&first, lane);
-        self.set_one_lane(true);
         for &block in way {
             if let Some(regions) = self.regions {
                 self.owner = regions.owner(block);
             }
             for inst in &function.block(block).insts {
                 self.locate(inst.span);
-                self.instruction(inst);
+                match strip {
+                    true => self.instruction_of_all(block, inst),
+                    false => self.instruction(inst),
+                }
             }
         }
         let mut defined = Vec::new();
@@ -146,28 +209,31 @@ impl<'a> Lower<'a, '_> {
         }
         for &name in sides.changed.iter().filter(|n| defined.contains(n)) {
             let class = self.plan.names.class(name);
+            let at = self.lane_place(class, places.base, lane);
+            let offset = places.offsets[&name];
+            if strip {
+                let vectors = self.settled_vectors(name);
+                for (i, vector) in (0..).zip(vectors) {
+                    let at_vector = offset + i * VECTOR as i32;
+                    self.b.ins().store(trusted(), vector, at, at_vector);
+                }
+                continue;
+            }
             let mut value = self.value(name);
             if class == RegClass::Pred {
                 let bit = self.emit().resize(value, I32, false);
                 value = self.b.ins().ineg(bit);
             }
-            let at = self.lane_place(class, places.base, lane);
-            self.b
-                .ins()
-                .store(trusted(), value, at, places.offsets[&name]);
+            self.b.ins().store(trusted(), value, at, offset);
         }
-        self.set_one_lane(false);
         self.turn_back(&first);
         self.owner = owner;
+        self.forget_vectors(mark);
         while self.undo.len() > undo {
             if let Some((name, old)) = self.undo.pop() {
                 self.current[name.index()] = old;
             }
         }
-        let less = self.emit().add_k(left, u64::MAX);
-        let next = self.b.ins().band(left, less);
-        self.b.ins().brif(next, head, &[next.into()], over, &[]);
-        self.b.switch_to_block(over);
     }
 
     /// What a thread has so many threads further on.

@@ -177,6 +177,8 @@ pub struct Schedule {
     moved: bool,
     /// Whether a barrier opened in the turn.
     opened: bool,
+    /// Whether no thread has begun, and warps may still be told so.
+    unbegun: bool,
     /// Whether there are other CTAs in the cluster.
     accompanied: bool,
     shuffle: Option<Shuffle>,
@@ -232,6 +234,7 @@ impl Schedule {
             runs: 0,
             moved: false,
             opened: false,
+            unbegun: false,
             accompanied: false,
             shuffle,
         }
@@ -246,13 +249,23 @@ impl Schedule {
 
     /// Makes it that of another CTA with as many threads, none of which has begun.
     pub fn restart(&mut self, shuffle: Option<Shuffle>) {
+        self.live = self.threads;
+        self.runs = 0;
+        self.shuffle = shuffle;
+        // Nobody else looks at it before it runs.
+        let alone = self.shuffle.is_none() && !self.accompanied;
+        self.unbegun = alone && self.threads.is_multiple_of(LANES as u32);
+        if !self.unbegun {
+            self.restart_warps();
+        }
+    }
+
+    /// Tells the warps that none of their threads has begun.
+    fn restart_warps(&mut self) {
         for (index, warp) in (0..).zip(&mut self.warps) {
             warp.restart(self.threads - index * LANES as u32);
         }
         self.barriers.clear();
-        self.live = self.threads;
-        self.runs = 0;
-        self.shuffle = shuffle;
     }
 
     /// Runs the CTA until it is over or should let others run.
@@ -262,13 +275,17 @@ impl Schedule {
     pub fn run(&mut self, threads: &mut impl Threads) -> Result<Progress, Fault> {
         self.runs = 0;
         self.moved = false;
+        let mut first = self.first_rounds(threads);
         while self.live > 0 {
-            let begun = self.rounds(threads)?;
+            let begun = match first.take() {
+                Some(rounds) => self.after_rounds(rounds, threads)?,
+                None => self.rounds(threads)?,
+            };
             if self.live == 0 {
                 break;
             }
             let mut moved = false;
-            let first = begun.map_or(0, |(ran, _)| ran);
+            let next = begun.map_or(0, |(ran, _)| ran);
             // In the round that the engine has begun the turn of the warp that ran last is not over.
             if let Some((ran, runs)) = begun
                 && ran > 0
@@ -276,9 +293,9 @@ impl Schedule {
                 moved = self.begun(ran - 1, runs, threads)?;
             }
             match self.shuffle.as_mut().map(|s| s.order(self.warps.len())) {
-                None if begun.is_some() && first == 0 => moved = self.moved,
+                None if begun.is_some() && next == 0 => moved = self.moved,
                 None => {
-                    for warp in first..self.warps.len() {
+                    for warp in next..self.warps.len() {
                         moved |= self.turn(warp, threads)?;
                     }
                 }
@@ -315,9 +332,32 @@ impl Schedule {
             return Ok(None);
         }
         let most = LONG.saturating_sub(self.runs);
-        let Some(rounds) = threads.rounds(&mut Records(&mut self.warps), most) else {
-            return Ok(None);
-        };
+        match threads.rounds(&mut Records(&mut self.warps), most) {
+            Some(rounds) => self.after_rounds(rounds, threads),
+            None => Ok(None),
+        }
+    }
+
+    /// The same from the start of a CTA that has been restarted. What came of it is still to be looked at: mostly that the CTA is over, and
+    /// nothing needs to be told to its warps.
+    fn first_rounds(&mut self, threads: &mut impl Threads) -> Option<Rounds> {
+        if !std::mem::take(&mut self.unbegun) {
+            return None;
+        }
+        let rounds = threads.rounds(&mut Records(&mut self.warps), LONG);
+        match rounds {
+            Some(Rounds { over: true, .. }) => self.live = 0,
+            Some(_) | None => self.restart_warps(),
+        }
+        rounds
+    }
+
+    /// What [`Schedule::rounds`] gives, and what is to be done for it.
+    fn after_rounds(
+        &mut self,
+        rounds: Rounds,
+        threads: &mut impl Threads,
+    ) -> Result<Option<(usize, u32)>, Fault> {
         let Rounds {
             opened,
             ran,

@@ -267,12 +267,41 @@ impl Body<'_, '_> {
         self.regions = all;
     }
 
+    /// A predicate, often told just before by a comparison of the thread index, or what is made of it, with what may be the same for all.
+    pub(super) fn condition(&mut self) -> Option<String> {
+        let p = self.any_register(Ty::PRED)?;
+        if !self.choices.chance(40) {
+            return Some(p);
+        }
+        self.emit("mov.u32", &["%t0", "%tid.x"]);
+        match self.choices.below(6) {
+            0 => self.emit("shl.b32", &["%t0", "%t0", "2"]),
+            1 => self.emit("mul.lo.u32", &["%t0", "%t0", "-3"]),
+            2 => self.emit("sub.u32", &["%t0", "%t0", "10"]),
+            _ => {}
+        }
+        let small = self.choices.below(40).to_string();
+        let other = match self.choices.chance(60) {
+            true => small,
+            false => self.any_register(Ty::U32).unwrap_or(small),
+        };
+        let cmp = *self.choices.pick(&["lt", "le", "gt", "ge", "eq", "ne"]);
+        let ty = *self.choices.pick(&["u32", "s32"]);
+        let mut operands = ["%t0", &other];
+        if self.choices.chance(30) {
+            operands.reverse();
+        }
+        let [a, b] = operands;
+        self.emit(&format!("setp.{cmp}.{ty}"), &[&p, a, b]);
+        Some(p)
+    }
+
     /// `if`, perhaps with `else`.
     fn branch(&mut self, depth: usize) {
         if self.follows() {
             return self.known_branch(depth);
         }
-        let Some(p) = self.any_register(Ty::PRED) else {
+        let Some(p) = self.condition() else {
             return;
         };
         let not = if self.choices.chance(50) { "!" } else { "" };

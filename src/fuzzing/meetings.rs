@@ -418,7 +418,7 @@ impl Body<'_, '_> {
         if self.flow.cta && self.warps() > 1 && self.choices.chance(40) {
             return self.teams(depth);
         }
-        let Some(p) = self.any_register(Ty::PRED) else {
+        let Some(p) = self.condition() else {
             return;
         };
         let not = if self.choices.chance(50) { "!" } else { "" };

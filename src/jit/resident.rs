@@ -421,7 +421,7 @@ impl Threads for Lanes<'_, '_> {
             find_lane(context);
             self.host.fault(context)
         });
-        (context.round_warps, context.round_warp) = (0, 0);
+        (context.round_warps, context.round_warp, context.line) = (0, 0, 0);
         context.round_from = context::NOWHERE;
         Some(Rounds {
             opened,

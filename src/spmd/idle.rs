@@ -16,7 +16,8 @@ use super::regions::Regions;
 use super::uniformity::{Shape, Uniformity};
 use super::{Crossing, Flow, NUMBERED};
 use crate::ir::control::Terminator;
-use crate::ir::{Block, Function, Inst, Kind, Module};
+use crate::ir::integer::{self, Part};
+use crate::ir::{Block, Function, Inst, Kind, Module, PureOp, Special, bits};
 use crate::machine::schedule::Known;
 use rustc_hash::FxHashSet;
 
@@ -29,6 +30,8 @@ pub struct Idle {
     reached: Vec<bool>,
     /// For each name whether it is the same for all threads of a CTA.
     alike: Vec<bool>,
+    /// For each name whether it grows by the same from one thread to the next, past the ends of warps, too.
+    grows: Vec<bool>,
 }
 
 /// What is known of a kernel whose threads go together.
@@ -62,6 +65,7 @@ impl Idle {
         let mut idle = Idle {
             sides: vec![[false; 2]; of.function.blocks.len()],
             reached: vec![false; of.regions.points.len()],
+            grows: of.grows(&alike),
             alike,
         };
         let mut any = false;
@@ -97,6 +101,11 @@ impl Idle {
     /// Whether a name is the same for all threads.
     pub fn is_alike(&self, name: Name) -> bool {
         self.alike[name.index()]
+    }
+
+    /// Whether a name differs by as much between the last thread of a warp and the first of the next as within a warp, in a CTA that is one row.
+    pub fn grows(&self, name: Name) -> bool {
+        self.grows[name.index()]
     }
 }
 
@@ -181,6 +190,51 @@ impl Of<'_> {
             *alike &= self.uniformity.of(n) == Shape::Uniform;
         }
         alike
+    }
+
+    /// The names that grow by the same from one thread of a CTA to the next: `%tid.x`, and what is made of it and of what is alike.
+    fn grows(&self, alike: &[bool]) -> Vec<bool> {
+        let mut definitions = vec![0; self.names.len()];
+        let insts = || self.function.blocks.iter().flat_map(|b| &b.insts);
+        for inst in insts() {
+            self.names.defs(inst, |n| definitions[n.index()] += 1);
+        }
+        let mut grows = vec![false; self.names.len()];
+        loop {
+            let mut changed = false;
+            for inst in insts() {
+                let linear = match &inst.kind {
+                    Kind::Special { special, .. } => *special == Special::Tid(0),
+                    Kind::Pure(pure) => matches!(
+                        pure.op,
+                        PureOp::Integer(
+                            integer::Op::Add { sat: false, .. }
+                                | integer::Op::Sub { sat: false, .. }
+                                | integer::Op::Neg { .. }
+                                | integer::Op::Mul { part: Part::Lo, .. }
+                                | integer::Op::Mad {
+                                    part: Part::Lo,
+                                    sat: false,
+                                    ..
+                                }
+                        ) | PureOp::Bits(bits::Op::Shl { .. })
+                    ),
+                    _ => false,
+                };
+                let mut made = linear && inst.guard.is_none();
+                self.names
+                    .uses(inst, |n| made &= alike[n.index()] || grows[n.index()]);
+                self.names.defs(inst, |n| {
+                    let affine = matches!(self.uniformity.of(n), Shape::Affine(_));
+                    if made && affine && definitions[n.index()] == 1 {
+                        changed |= !std::mem::replace(&mut grows[n.index()], true);
+                    }
+                });
+            }
+            if !changed {
+                return grows;
+            }
+        }
     }
 
     /// Whether nobody sees what is done in a block, but for the barrier at its end.

@@ -34,7 +34,8 @@ struct Compared {
     cmp: CmpOp,
     signed: bool,
     class: RegClass,
-    /// What the first thread compares.
+    /// What is compared, and what the first thread has of it.
+    operands: [Operand; 2],
     first: [Value; 2],
     /// Which of the two differs, by how much from thread to thread, and whether that makes the comparison come to hold, from some thread on.
     affine: usize,
@@ -84,6 +85,7 @@ impl<'a> Lower<'a, '_> {
             cmp,
             signed: ty.signed(),
             class,
+            operands: [pure.srcs[0], pure.srcs[1]],
             first: [0, 1].map(|i| self.operand(pure.srcs[i], class)),
             affine,
             stride,
@@ -125,6 +127,7 @@ impl<'a> Lower<'a, '_> {
             cmp,
             signed,
             class: _,
+            operands: _,
             first,
             affine,
             stride,
@@ -232,11 +235,21 @@ impl<'a> Lower<'a, '_> {
         let ends = ends.filter(|ends| ends.of == masks[0])?;
         let Compared {
             class,
+            operands,
             first,
             affine,
             stride,
             ..
         } = ends.compared;
+        let idle = self.together.as_ref()?.plan.idle.as_ref()?;
+        let goes_on = |i: usize| match operands[i] {
+            Operand::Reg(reg) if i == affine => idle.grows(reg.into()),
+            Operand::Reg(reg) => idle.is_alike(reg.into()),
+            Operand::Imm(_) => true,
+        };
+        if !goes_on(0) || !goes_on(1) {
+            return None;
+        }
         if stride.unsigned_abs() > class.mask() >> 1 >> MOST_THREADS.ilog2() {
             return None;
         }

@@ -116,8 +116,8 @@ struct Thought {
 pub struct Uniformity {
     shapes: Vec<Shape>,
     alike: Vec<Option<u32>>,
-    /// For each name whether it is `%tid.x` and nothing else.
-    index: Vec<bool>,
+    /// For each name whether it is small, and grows from thread to thread.
+    small: Vec<bool>,
     width: u32,
 }
 
@@ -193,22 +193,25 @@ impl Uniformity {
                 }
             }
         }
-        let mut index = vec![false; names.len()];
+        let mut small = vec![false; names.len()];
         for (inst, _) in &insts {
-            if let Kind::Special {
-                special: Special::Tid(0),
-                ..
-            } = inst.kind
-            {
-                names.defs(inst, |n| {
-                    index[n.index()] =
-                        definitions[n.index()] == 1 && shapes[n.index()] == Some(Shape::Affine(1));
-                });
-            }
+            let few = match &inst.kind {
+                Kind::Special { special, .. } => match special {
+                    Special::Tid(0) => true,
+                    Special::Laneid => of.in_warps,
+                    _ => false,
+                },
+                Kind::Pure(pure) => keeps_low_bits(pure),
+                _ => false,
+            };
+            names.defs(inst, |n| {
+                let grows = matches!(shapes[n.index()], Some(Shape::Affine(stride)) if stride > 0);
+                small[n.index()] = few && grows && definitions[n.index()] == 1;
+            });
         }
         Uniformity {
             alike,
-            index,
+            small,
             width: of.width,
             // What is never defined is 0.
             shapes: shapes
@@ -223,9 +226,9 @@ impl Uniformity {
         self.shapes[name.index()]
     }
 
-    /// Whether a name is `%tid.x`: below 1,024, and one more from thread to thread.
-    pub fn is_index(&self, name: Name) -> bool {
-        self.index[name.index()]
+    /// Whether a name that is affine grows from thread to thread of a run, and has no value with the highest bit set: so it takes no leap.
+    pub fn is_small(&self, name: Name) -> bool {
+        self.small[name.index()]
     }
 
     /// That of an operand.
@@ -341,6 +344,17 @@ fn constant(operand: Operand, class: RegClass) -> Option<u64> {
     match operand {
         Operand::Imm(value) => Some(value & class.mask()),
         Operand::Reg(_) => None,
+    }
+}
+
+/// Whether an instruction keeps some of the lower bits of a value, but not the highest.
+fn keeps_low_bits(pure: &Pure) -> bool {
+    match pure.op {
+        PureOp::Bits(bits::Op::And { class }) if class != RegClass::Pred => {
+            let mask = pure.srcs.iter().find_map(|&src| constant(src, class));
+            mask.is_some_and(|mask| mask <= class.mask() >> 1)
+        }
+        _ => false,
     }
 }
 

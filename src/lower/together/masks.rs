@@ -42,7 +42,7 @@ struct Compared {
     stride: i64,
     grows: bool,
     /// Whether it is known to take no leap.
-    index: bool,
+    small: bool,
 }
 
 impl<'a> Lower<'a, '_> {
@@ -90,8 +90,8 @@ impl<'a> Lower<'a, '_> {
             affine,
             stride,
             grows,
-            index: match pure.srcs[affine] {
-                Operand::Reg(reg) => self.is_index(reg.into()),
+            small: match pure.srcs[affine] {
+                Operand::Reg(reg) => self.is_small(reg.into()),
                 Operand::Imm(_) => false,
             },
         };
@@ -132,7 +132,7 @@ impl<'a> Lower<'a, '_> {
             affine,
             stride,
             grows,
-            index,
+            small,
         } = compared;
         let last = {
             let mut ends = first;
@@ -161,7 +161,7 @@ impl<'a> Lower<'a, '_> {
                 }
             }
         };
-        if index {
+        if small {
             return known;
         }
         // Nothing is known if there is a leap between them.
@@ -177,6 +177,34 @@ impl<'a> Lower<'a, '_> {
         self.b.ins().icmp(order, first, last)
     }
 
+    /// Where a predicate that was not seen to hold for all or for none tells one thread from all others: how far that is from the first one, in 32
+    /// bits, and whether the predicate holds for it.
+    pub(super) fn one_of_all(&mut self, name: Name, masks: &Vectors) -> Option<(Value, bool)> {
+        let ends = (self.together.as_ref()).and_then(|t| t.ends.get(&name).copied())?;
+        let Ends {
+            of,
+            compared,
+            negated,
+            ..
+        } = ends;
+        let equal = match compared.cmp {
+            CmpOp::Eq => true,
+            CmpOp::Ne => false,
+            CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge => return None,
+        };
+        if of != masks[0] || compared.stride != 1 || !compared.small {
+            return None;
+        }
+        Some((self.below(compared), equal != negated))
+    }
+
+    /// How many threads from the first one on have less than what all have, where they grow one by one.
+    fn below(&mut self, compared: Compared) -> Value {
+        let [a, b] = [compared.affine, 1 - compared.affine].map(|i| compared.first[i]);
+        let below = self.b.ins().isub(b, a);
+        self.emit().resize(below, I32, false)
+    }
+
     /// The threads for which a predicate holds that was not seen to hold for all or for none, as bits; by its ends, where they tell. And
     /// whether it does hold for some and not for others: its ends may not have told.
     pub(super) fn bits_of(&mut self, name: Name, masks: &Vectors) -> (Value, bool) {
@@ -184,14 +212,11 @@ impl<'a> Lower<'a, '_> {
         let ends = ends.filter(|ends| ends.of == masks[0]);
         let Some(Ends {
             compared, negated, ..
-        }) = ends.filter(|ends| ends.compared.stride == 1 && ends.compared.index)
+        }) = ends.filter(|ends| ends.compared.stride == 1 && ends.compared.small)
         else {
             return (self.bits_of_masks(masks), ends.is_none());
         };
-        // How many threads are below what all have.
-        let [a, b] = [compared.affine, 1 - compared.affine].map(|i| compared.first[i]);
-        let below = self.b.ins().isub(b, a);
-        let below = self.emit().resize(below, I32, false);
+        let below = self.below(compared);
         let mirrored = compared.affine == 1;
         let (which, opposite) = match (compared.cmp, mirrored) {
             (CmpOp::Lt, false) | (CmpOp::Gt, true) => (CmpOp::Lt, false),

@@ -257,9 +257,9 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Whether a name is `%tid.x` of the first thread.
-    fn is_index(&self, name: Name) -> bool {
-        (self.together.as_ref()).is_some_and(|t| t.plan.uniformity.is_index(name))
+    /// Whether a name takes no leap from thread to thread.
+    fn is_small(&self, name: Name) -> bool {
+        (self.together.as_ref()).is_some_and(|t| t.plan.uniformity.is_small(name))
     }
 
     /// Says whether it is one thread's turn, which has values of its own.

@@ -20,6 +20,7 @@ struct Places {
 impl<'a> Lower<'a, '_> {
     /// Has threads for which the condition of a branch holds, and does not, go their ways. Ends the block with a jump to where they meet.
     pub(super) fn go_sides(&mut self, sides: &'a Sides, condition: Name, masks: &Vectors) {
+        self.go_first(sides, condition, masks);
         let mark = self.vectors_mark();
         let places = self.put_down(sides);
         let (bits, parts) = self.bits_of(condition, masks);
@@ -56,6 +57,85 @@ impl<'a> Lower<'a, '_> {
         let join = self.blocks[sides.join.index()];
         self.b.ins().jump(join, &args);
         self.forget_vectors(mark);
+    }
+
+    /// Where all threads but one go straight on, and that one is the first, as code likes it: has it go its way, without what the others
+    /// have. Goes on where it is another.
+    fn go_first(&mut self, sides: &'a Sides, condition: Name, masks: &Vectors) {
+        let Some((distance, holds)) = self.one_of_all(condition, masks) else {
+            return;
+        };
+        let [then, other] = &sides.ways;
+        let (way, straight) = if holds { (then, other) } else { (other, then) };
+        if way.is_empty() || !straight.is_empty() {
+            return;
+        }
+        let [first, another] = [(); 2].map(|()| self.b.create_block());
+        self.b.ins().brif(distance, another, &[], first, &[]);
+        self.b.switch_to_block(first);
+        let (undo, mark) = (self.undo.len(), self.vectors_mark());
+        let varying: Vec<Name> = (sides.read.iter().copied())
+            .filter(|&n| self.varies(n))
+            .collect();
+        for &name in &varying {
+            let value = self.lane_value(name, 0);
+            self.set(name, value);
+        }
+        self.set_one_lane(true);
+        let defined = self.single_instructions(way);
+        let changed: Vec<(Name, Value)> = (sides.changed.iter())
+            .filter(|n| defined.contains(n))
+            .map(|&name| (name, self.value(name)))
+            .collect();
+        self.set_one_lane(false);
+        for (name, value) in changed {
+            let class = self.plan.names.class(name);
+            let value = match class {
+                RegClass::Pred => {
+                    let bit = self.emit().resize(value, I32, false);
+                    self.b.ins().ineg(bit)
+                }
+                RegClass::B8 | RegClass::B16 => self.emit().resize(value, I32, false),
+                RegClass::B32 | RegClass::B64 => value,
+            };
+            let mut vectors = self.settled_vectors(name);
+            vectors[0] = self.b.ins().insertlane(vectors[0], value, 0);
+            self.set_vectors(name, vectors);
+        }
+        let args = self.block_args(sides.join);
+        let join = self.blocks[sides.join.index()];
+        self.b.ins().jump(join, &args);
+        self.forget_vectors(mark);
+        self.take_back(undo);
+        self.b.switch_to_block(another);
+    }
+
+    /// The instructions of a way for one thread; gives what they define.
+    fn single_instructions(&mut self, way: &'a [Block]) -> Vec<Name> {
+        let function = self.function;
+        let owner = self.owner;
+        let mut defined = Vec::new();
+        for &block in way {
+            if let Some(regions) = self.regions {
+                self.owner = regions.owner(block);
+            }
+            for inst in &function.block(block).insts {
+                self.locate(inst.span);
+                self.instruction(inst);
+                self.plan.names.defs(inst, |n| defined.push(n));
+            }
+        }
+        self.owner = owner;
+        defined
+    }
+
+    /// Takes back what values names were given since there were so many to take back.
+    fn take_back(&mut self, undo: usize) {
+        while self.undo.len() > undo {
+            if let Some((name, old)) = self.undo.pop() {
+                self.current[name.index()] = old;
+            }
+        }
     }
 
     /// Puts into memory what threads read on their ways, and what they may change.
@@ -229,11 +309,7 @@ impl<'a> Lower<'a, '_> {
         self.turn_back(&first);
         self.owner = owner;
         self.forget_vectors(mark);
-        while self.undo.len() > undo {
-            if let Some((name, old)) = self.undo.pop() {
-                self.current[name.index()] = old;
-            }
-        }
+        self.take_back(undo);
     }
 
     /// What a thread has so many threads further on.

@@ -205,21 +205,20 @@ impl Of<'_> {
             for inst in insts() {
                 let linear = match &inst.kind {
                     Kind::Special { special, .. } => *special == Special::Tid(0),
-                    Kind::Pure(pure) => matches!(
-                        pure.op,
-                        PureOp::Integer(
-                            integer::Op::Add { sat: false, .. }
-                                | integer::Op::Sub { sat: false, .. }
-                                | integer::Op::Neg { .. }
-                                | integer::Op::Mul { part: Part::Lo, .. }
-                                | integer::Op::Mad {
-                                    part: Part::Lo,
-                                    sat: false,
-                                    ..
-                                }
-                        ) | PureOp::Bits(bits::Op::Shl { .. })
-                    ),
-                    _ => false,
+                    Kind::Pure(pure) => is_linear(pure.op),
+                    Kind::Load(_)
+                    | Kind::Store(_)
+                    | Kind::AddressOf(_)
+                    | Kind::FunctionAddress { .. }
+                    | Kind::Call(_)
+                    | Kind::Meet(_)
+                    | Kind::Atomic(_)
+                    | Kind::Fence(_)
+                    | Kind::Mbarrier(_)
+                    | Kind::Copy(_)
+                    | Kind::Stack(_)
+                    | Kind::Hint { .. }
+                    | Kind::Unsupported => false,
                 };
                 let mut made = linear && inst.guard.is_none();
                 self.names
@@ -343,4 +342,23 @@ impl Of<'_> {
         };
         points.iter().all(stays).then_some(points)
     }
+}
+
+/// Whether an operation gives what grows by the same from thread to thread, if what it takes does or is the same for all, and it gives something
+/// affine.
+fn is_linear(op: PureOp) -> bool {
+    matches!(
+        op,
+        PureOp::Integer(
+            integer::Op::Add { sat: false, .. }
+                | integer::Op::Sub { sat: false, .. }
+                | integer::Op::Neg { .. }
+                | integer::Op::Mul { part: Part::Lo, .. }
+                | integer::Op::Mad {
+                    part: Part::Lo,
+                    sat: false,
+                    ..
+                }
+        ) | PureOp::Bits(bits::Op::Shl { .. })
+    )
 }

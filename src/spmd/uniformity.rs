@@ -196,13 +196,23 @@ impl Uniformity {
         let mut small = vec![false; names.len()];
         for (inst, _) in &insts {
             let few = match &inst.kind {
-                Kind::Special { special, .. } => match special {
-                    Special::Tid(0) => true,
-                    Special::Laneid => of.in_warps,
-                    _ => false,
-                },
+                Kind::Special { special, .. } => {
+                    *special == Special::Tid(0) || of.in_warps && *special == Special::Laneid
+                }
                 Kind::Pure(pure) => keeps_low_bits(pure),
-                _ => false,
+                Kind::Load(_)
+                | Kind::Store(_)
+                | Kind::AddressOf(_)
+                | Kind::FunctionAddress { .. }
+                | Kind::Call(_)
+                | Kind::Meet(_)
+                | Kind::Atomic(_)
+                | Kind::Fence(_)
+                | Kind::Mbarrier(_)
+                | Kind::Copy(_)
+                | Kind::Stack(_)
+                | Kind::Hint { .. }
+                | Kind::Unsupported => false,
             };
             names.defs(inst, |n| {
                 let grows = matches!(shapes[n.index()], Some(Shape::Affine(stride)) if stride > 0);
@@ -349,13 +359,11 @@ fn constant(operand: Operand, class: RegClass) -> Option<u64> {
 
 /// Whether an instruction keeps some of the lower bits of a value, but not the highest.
 fn keeps_low_bits(pure: &Pure) -> bool {
-    match pure.op {
-        PureOp::Bits(bits::Op::And { class }) if class != RegClass::Pred => {
-            let mask = pure.srcs.iter().find_map(|&src| constant(src, class));
-            mask.is_some_and(|mask| mask <= class.mask() >> 1)
-        }
-        _ => false,
-    }
+    let PureOp::Bits(bits::Op::And { class }) = pure.op else {
+        return false;
+    };
+    let mask = pure.srcs.iter().find_map(|&src| constant(src, class));
+    class != RegClass::Pred && mask.is_some_and(|mask| mask <= class.mask() >> 1)
 }
 
 /// How far the values of the threads of a run lie apart, as bits: those below are the only ones that differ, unless a carry comes out of them.

@@ -132,6 +132,15 @@ impl Oracle {
         }
     }
 
+    /// The same with no more time for a launch than this.
+    pub(super) fn within(&self, time: Duration) -> Self {
+        let time_limit = time.min(self.options.time_limit);
+        Oracle::new(Options {
+            time_limit,
+            ..self.options.clone()
+        })
+    }
+
     /// Runs a program.
     pub fn run(&self, program: &Program) -> Outcome {
         let text = program.write();

@@ -6,6 +6,7 @@ use super::oracle::{Difference, Oracle, Sort, Verdict};
 use super::program::{Function, Instruction, Item, Program, Statement};
 use crate::testing::launch::ArgValue;
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 /// Most programs that are tried.
 const TRIES: usize = 6000;
@@ -39,6 +40,10 @@ pub(super) fn shrink_failure(
     if *verdict == Verdict::TimeLimit || matches!(verdict, Verdict::Differ(d) if scheduled(d)) {
         return (program.clone(), last);
     }
+    // A piece less, and a loop may be endless: that is found out soon.
+    let begun = Instant::now();
+    oracle.run(program);
+    let oracle = oracle.within((begun.elapsed() * 10).max(Duration::from_secs(1)));
     let small = shrink(program, &mut |candidate| {
         let found = oracle.run(candidate).verdict;
         let same = same_sort(verdict, &found);

@@ -94,7 +94,7 @@ pub(super) struct Entries {
 #[derive(Debug, Clone)]
 pub(super) struct Stops {
     /// Bytes in which a warp keeps what it needs while it waits, and `%tid` of its lanes, at the end.
-    pub(super) frame_bytes: usize,
+    pub(super) frame_bytes: u32,
     /// For each point what the schedule knows it by.
     pub(super) sites: Box<[u32]>,
     /// Whether there are barriers at which code turns from warp to warp.
@@ -146,7 +146,7 @@ impl Stops {
     fn new(plan: &FunctionPlan, barriers: u64) -> Option<Self> {
         let points = plan.regions.as_ref()?.points.iter();
         Some(Stops {
-            frame_bytes: frame_bytes(plan.frame_bytes),
+            frame_bytes: frame_bytes(plan.frame_bytes) as u32,
             sites: points
                 .map(|point| match point.stop {
                     Stop::Meets { site, .. } => site,

@@ -57,7 +57,7 @@ impl<'a> Resident<'a> {
             Some(_) => threads.div_ceil(LANES),
             None => 0,
         };
-        let words = stops.map_or(0, |stops| stops.frame_bytes.div_ceil(8));
+        let words = stops.map_or(0, |stops| stops.frame_bytes.div_ceil(8)) as usize;
         let stride = entry.local_stride();
         let mut tids = vec![[[0; LANES]; 3]; warps];
         let (mut x, mut y, mut z) = (0, 0, 0);

@@ -194,11 +194,8 @@ impl Of<'_> {
 
     /// The names that grow by the same from one thread of a CTA to the next: `%tid.x`, and what is made of it and of what is alike.
     fn grows(&self, alike: &[bool]) -> Vec<bool> {
-        let mut definitions = vec![0; self.names.len()];
+        let definitions = self.names.definitions(self.function);
         let insts = || self.function.blocks.iter().flat_map(|b| &b.insts);
-        for inst in insts() {
-            self.names.defs(inst, |n| definitions[n.index()] += 1);
-        }
         let mut grows = vec![false; self.names.len()];
         loop {
             let mut changed = false;

@@ -198,6 +198,15 @@ impl Names {
         }
     }
 
+    /// How many instructions write each name.
+    pub fn definitions(&self, function: &Function) -> Vec<u32> {
+        let mut definitions = vec![0; self.len()];
+        for inst in function.blocks.iter().flat_map(|b| &b.insts) {
+            self.defs(inst, |n| definitions[n.index()] += 1);
+        }
+        definitions
+    }
+
     /// Calls `f` with each name that an instruction reads. A guarded instruction reads what it may leave alone.
     pub fn uses(&self, inst: &Inst, mut f: impl FnMut(Name)) {
         if inst.guard.is_some() {

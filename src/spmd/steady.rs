@@ -48,10 +48,7 @@ impl Steady {
     /// Of a function that has been cut.
     pub fn new(module: &Module, regions: &Regions, names: &Names, provenance: &Provenance) -> Self {
         let function = &regions.function;
-        let mut count = vec![0u32; names.len()];
-        for inst in function.blocks.iter().flat_map(|b| &b.insts) {
-            names.defs(inst, |n| count[n.index()] += 1);
-        }
+        let count = names.definitions(function);
         let mut steady = Steady {
             definitions: vec![None; names.len()],
             cfg: Cfg::new(function, None, &[]),

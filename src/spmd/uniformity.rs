@@ -154,10 +154,9 @@ impl Uniformity {
             })
             .collect();
         let mut readers: Vec<Vec<u32>> = vec![Vec::new(); names.len()];
-        let mut definitions = vec![0u32; names.len()];
+        let definitions = names.definitions(function);
         for (i, (inst, _)) in insts.iter().enumerate() {
             names.uses(inst, |n| readers[n.index()].push(i as u32));
-            names.defs(inst, |n| definitions[n.index()] += 1);
         }
         // `None` as long as no definition has been seen.
         let mut shapes: Vec<Option<Shape>> = (0..names.len() as u32)

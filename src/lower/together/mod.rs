@@ -377,18 +377,23 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// A value for all threads, each with so much more than the one before it.
-    pub(super) fn spread(&mut self, class: RegClass, value: Value, stride: i64) -> Vectors {
-        let count = self.width() / lanes_of(class);
-        let ty = vector_type(class);
-        let value = match class {
+    /// A value as a lane of a vector holds it.
+    fn as_lane(&mut self, class: RegClass, value: Value) -> Value {
+        match class {
             RegClass::Pred => {
                 let value = self.emit().resize(value, I32, false);
                 self.b.ins().ineg(value)
             }
             RegClass::B8 | RegClass::B16 => self.emit().resize(value, I32, false),
             RegClass::B32 | RegClass::B64 => value,
-        };
+        }
+    }
+
+    /// A value for all threads, each with so much more than the one before it.
+    pub(super) fn spread(&mut self, class: RegClass, value: Value, stride: i64) -> Vectors {
+        let count = self.width() / lanes_of(class);
+        let ty = vector_type(class);
+        let value = self.as_lane(class, value);
         let all = self.emit().all_lanes(ty, value);
         (0..count)
             .map(|i| {
@@ -453,14 +458,7 @@ impl<'a> Lower<'a, '_> {
             .map(|values| {
                 let mut vector = None;
                 for (lane, &value) in (0..).zip(values) {
-                    let value = match class {
-                        RegClass::Pred => {
-                            let value = self.emit().resize(value, I32, false);
-                            self.b.ins().ineg(value)
-                        }
-                        RegClass::B8 | RegClass::B16 => self.emit().resize(value, I32, false),
-                        RegClass::B32 | RegClass::B64 => value,
-                    };
+                    let value = self.as_lane(class, value);
                     vector = Some(match vector {
                         None => self.b.ins().scalar_to_vector(ty, value),
                         Some(vector) => self.b.ins().insertlane(vector, value, lane),

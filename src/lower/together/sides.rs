@@ -82,7 +82,7 @@ impl<'a> Lower<'a, '_> {
             self.set(name, value);
         }
         self.set_one_lane(true);
-        let defined = self.single_instructions(way);
+        let defined = self.instructions_of(way);
         let changed: Vec<(Name, Value)> = (sides.changed.iter())
             .filter(|n| defined.contains(n))
             .map(|&name| (name, self.value(name)))
@@ -90,14 +90,7 @@ impl<'a> Lower<'a, '_> {
         self.set_one_lane(false);
         for (name, value) in changed {
             let class = self.plan.names.class(name);
-            let value = match class {
-                RegClass::Pred => {
-                    let bit = self.emit().resize(value, I32, false);
-                    self.b.ins().ineg(bit)
-                }
-                RegClass::B8 | RegClass::B16 => self.emit().resize(value, I32, false),
-                RegClass::B32 | RegClass::B64 => value,
-            };
+            let value = self.as_lane(class, value);
             let mut vectors = self.settled_vectors(name);
             vectors[0] = self.b.ins().insertlane(vectors[0], value, 0);
             self.set_vectors(name, vectors);
@@ -110,10 +103,11 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(another);
     }
 
-    /// The instructions of a way for one thread; gives what they define.
-    fn single_instructions(&mut self, way: &'a [Block]) -> Vec<Name> {
+    /// The instructions of a way, for the thread or the strip whose turn it is; gives what they define.
+    fn instructions_of(&mut self, way: &'a [Block]) -> Vec<Name> {
         let function = self.function;
         let owner = self.owner;
+        let strip = self.together.as_ref().is_some_and(|t| t.strip);
         let mut defined = Vec::new();
         for &block in way {
             if let Some(regions) = self.regions {
@@ -121,7 +115,10 @@ impl<'a> Lower<'a, '_> {
             }
             for inst in &function.block(block).insts {
                 self.locate(inst.span);
-                self.instruction(inst);
+                match strip {
+                    true => self.instruction_of_all(block, inst),
+                    false => self.instruction(inst),
+                }
                 self.plan.names.defs(inst, |n| defined.push(n));
             }
         }
@@ -235,13 +232,12 @@ impl<'a> Lower<'a, '_> {
         lane: Value,
         places: &Places,
     ) {
-        let function = self.function;
         let strip = self.together.as_ref().is_some_and(|t| t.strip);
         let shape = |l: &Self, name: Name| {
             let plan = l.together.as_ref().map(|together| together.plan);
             plan.map_or(Shape::Uniform, |plan| plan.uniformity.of(name))
         };
-        let (owner, undo, mark) = (self.owner, self.undo.len(), self.vectors_mark());
+        let (undo, mark) = (self.undo.len(), self.vectors_mark());
         for &name in &sides.read {
             let class = self.plan.names.class(name);
             match shape(self, name) {
@@ -271,22 +267,7 @@ impl<'a> Lower<'a, '_> {
         }
         let first = self.first_thread();
         self.turn_to_thread(&first, lane);
-        for &block in way {
-            if let Some(regions) = self.regions {
-                self.owner = regions.owner(block);
-            }
-            for inst in &function.block(block).insts {
-                self.locate(inst.span);
-                match strip {
-                    true => self.instruction_of_all(block, inst),
-                    false => self.instruction(inst),
-                }
-            }
-        }
-        let mut defined = Vec::new();
-        for inst in way.iter().flat_map(|&b| &function.block(b).insts) {
-            self.plan.names.defs(inst, |n| defined.push(n));
-        }
+        let defined = self.instructions_of(way);
         for &name in sides.changed.iter().filter(|n| defined.contains(n)) {
             let class = self.plan.names.class(name);
             let at = self.lane_place(class, places.base, lane);
@@ -307,7 +288,6 @@ impl<'a> Lower<'a, '_> {
             self.b.ins().store(trusted(), value, at, offset);
         }
         self.turn_back(&first);
-        self.owner = owner;
         self.forget_vectors(mark);
         self.take_back(undo);
     }

@@ -395,6 +395,7 @@ impl Launch {
             grid: [self.grid[0], self.grid[1], 1],
             block: [self.block[0], self.block[1], 1],
             cluster: None,
+            workers: None,
             dynamic_shared: self.shared,
             args: args.collect(),
         }

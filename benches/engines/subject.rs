@@ -296,6 +296,7 @@ impl Kernel {
             grid: [blocks, 1, 1],
             block: [self.block, 1, 1],
             cluster: None,
+            workers: None,
             dynamic_shared: 0,
             args,
         }

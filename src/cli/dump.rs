@@ -61,6 +61,7 @@ enum Stage {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    args.set.check_one()?;
     let input::Input { name, text } = input::read_ptx(&args.file)?;
     match args.stage {
         Stage::Ast => dump_ast(&Source::new(name, text), args.kernel.as_deref(), out),

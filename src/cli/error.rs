@@ -47,11 +47,6 @@ struct Report {
 }
 
 impl Failure {
-    /// An option or command that is known and not built yet.
-    pub(super) fn not_yet(what: &str, meanwhile: &str) -> Self {
-        Failure::Usage(format!("{what} is not built yet; {meanwhile}"))
-    }
-
     pub(super) fn bug(message: impl Into<String>) -> Self {
         Failure::Bug(message.into())
     }

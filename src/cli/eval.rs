@@ -103,6 +103,7 @@ const KERNEL: &str = "eval";
 const WIDTHS: [u32; 3] = [32, 64, 16];
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    args.set.check_one()?;
     // Behind the statement everything is a value, for the sake of negative ones.
     if let Some(option) = args.values.iter().find(|v| v.starts_with("--")) {
         return Err(Failure::Usage(format!(
@@ -390,6 +391,7 @@ fn execute(
         grid: [1; 3],
         block: [1; 3],
         cluster: None,
+        workers: None,
         dynamic_shared: 0,
         args: vec![
             buffer("in", input),

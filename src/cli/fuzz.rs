@@ -68,6 +68,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    args.set.check()?;
     let seed = args.seed.unwrap_or_else(seed_by_the_clock);
     if args.print {
         out.text(format_args!("{}", fuzzing::Program::from_seed(seed).text()));

@@ -17,7 +17,13 @@ pub(super) struct Set {
     /// making other code pays; `test` and `fuzz` take `all` of the numbers [default: auto]
     #[arg(long, value_name = "W", value_parser = parse_width)]
     width: Option<Width>,
+    /// How many vectors of four threads lie side by side: 1, 2, 4 or 8; as `--width` of four times that
+    #[arg(long, value_name = "N", value_parser = parse_interleave)]
+    interleave: Option<u32>,
 }
+
+/// Threads of a vector.
+const LANES: u32 = 4;
 
 /// What `--width` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +42,20 @@ fn parse_width(text: &str) -> Result<Width, String> {
     }
 }
 
+fn parse_interleave(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(vectors) if WIDTHS.contains(&vectors.saturating_mul(LANES)) => Ok(vectors),
+        Ok(_) | Err(_) => Err("it is 1, 2, 4 or 8".to_string()),
+    }
+}
+
 impl Set {
+    /// What `--width` and `--interleave` say together.
+    fn together(&self) -> Option<Width> {
+        let threads = self.interleave.map(|vectors| Width::One(LANES * vectors));
+        threads.or(self.width)
+    }
+
     /// Hands the settings on.
     pub(super) fn apply(&self, config: EngineConfig) -> EngineConfig {
         (self.pairs().into_iter()).fold(config, |config, (key, value)| config.setting(key, value))
@@ -44,7 +63,7 @@ impl Set {
 
     /// Names and values.
     pub(super) fn pairs(&self) -> Vec<(String, String)> {
-        let width = match self.width {
+        let width = match self.together() {
             Some(Width::One(width)) => Some(width.to_string()),
             Some(Width::Auto) => Some(jit::AUTO.to_string()),
             Some(Width::All) | None => None,
@@ -58,15 +77,31 @@ impl Set {
 
     /// The widths to go through, for commands that take all; none for whatever there is by default.
     pub(super) fn widths(&self) -> &'static [u32] {
-        match self.width {
+        match self.together() {
             Some(Width::All) => &WIDTHS,
             Some(Width::One(_) | Width::Auto) | None => &[],
         }
     }
 
-    /// Refuses `--width all`.
-    pub(super) fn require_one_width(&self) -> Result<(), Failure> {
-        match self.width {
+    /// Refuses a `--width` that does not go with `--interleave`. One of four threads is taken for that of a vector.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let (Some(width), Some(vectors)) = (self.width, self.interleave) else {
+            return Ok(());
+        };
+        let threads = LANES * vectors;
+        if [LANES, threads].map(Width::One).contains(&width) {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "`--interleave {vectors}` takes {threads} threads together, and `--width` says something else"
+        ))
+        .hint(format!("leave out one of them, or write `--width {threads}`")))
+    }
+
+    /// As [`Set::check`], and refuses `--width all`.
+    pub(super) fn check_one(&self) -> Result<(), Failure> {
+        self.check()?;
+        match self.together() {
             Some(Width::All) => Err(Failure::Usage(
                 "`--width all` is for `test` and `fuzz`; here it is 1, 4, 8, 16, 32 or auto"
                     .to_string(),

@@ -105,6 +105,7 @@ impl<'a> Case<'a> {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    args.set.check()?;
     let filter = args
         .filter
         .as_deref()

@@ -492,6 +492,7 @@ fn launch(
         grid,
         block,
         cluster: None,
+        workers: None,
         dynamic_shared: if choices.chance(10) { 64 } else { 0 },
         args,
     }

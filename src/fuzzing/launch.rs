@@ -130,6 +130,7 @@ fn launch(program: &Program, kernel: FunctionInfo<'_>, threads: u32, tally: &mut
         grid: [threads.min(2), 1, 1],
         block,
         cluster: None,
+        workers: None,
         dynamic_shared: SHARED,
         args: args.collect(),
     };

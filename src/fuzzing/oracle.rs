@@ -485,6 +485,7 @@ mod tests {
                 grid: [1; 3],
                 block: [64, 1, 1],
                 cluster: None,
+                workers: None,
                 dynamic_shared: 0,
                 args: Vec::new(),
             }],

@@ -172,6 +172,7 @@ impl Job {
             Ok(units) => pool.threads().min(units),
             Err(_) => pool.threads(),
         };
+        let workers = workers.min(launch.workers);
         let job = Arc::new(self);
         if workers == 1 {
             with_stack(facts.calls, || job.work(trace));

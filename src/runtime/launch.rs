@@ -70,6 +70,7 @@ pub struct Launch {
     pub(super) grid: Dim,
     pub(super) block: Dim,
     pub(super) cluster: Option<Dim>,
+    pub(super) workers: usize,
     pub(super) shared: u32,
     pub(super) engine: Option<EngineKind>,
     pub(super) time_limit: Option<Option<Duration>>,
@@ -85,6 +86,7 @@ impl Launch {
             grid: blocks.into(),
             block: Dim::from(1),
             cluster: None,
+            workers: usize::MAX,
             shared: 0,
             engine: None,
             time_limit: None,
@@ -107,6 +109,35 @@ impl Launch {
     #[must_use]
     pub fn cluster(mut self, blocks: impl Into<Dim>) -> Self {
         self.cluster = Some(blocks.into());
+        self
+    }
+
+    /// So many threads of the host at most, instead of all that the engine has: 0 is taken for 1. With one, blocks begin in the
+    /// order of their index.
+    ///
+    /// ```
+    /// # let module = ptxlift::Module::parse("
+    /// #     .version 8.0
+    /// #     .target sm_80
+    /// #     .address_size 64
+    /// #     .entry wait() {
+    /// #         .reg .b32 %r; .reg .pred %p;
+    /// #         mov.u32 %r, 0;
+    /// #     again: add.u32 %r, %r, 1; setp.lt.u32 %p, %r, 100; @%p bra again; ret;
+    /// #     }
+    /// # ")?;
+    /// # let device = ptxlift::Device::new(ptxlift::DeviceConfig::default())?;
+    /// # let engine = ptxlift::Engine::new(ptxlift::EngineConfig::default().threads(2));
+    /// # let kernel = engine.compile(&module)?.instantiate(&device)?.kernel("wait")?;
+    /// use ptxlift::{Launch, args};
+    /// let launch = Launch::grid(1000).block(64);
+    /// assert_eq!(kernel.launch(launch.clone(), args![])?.workers, 2);
+    /// assert_eq!(kernel.launch(launch.workers(1), args![])?.workers, 1);
+    /// # Ok::<(), ptxlift::Error>(())
+    /// ```
+    #[must_use]
+    pub fn workers(mut self, threads: usize) -> Self {
+        self.workers = threads.max(1);
         self
     }
 

@@ -120,6 +120,9 @@ impl Prepared {
         if let Some(cluster) = spec.cluster {
             launch = launch.cluster(cluster);
         }
+        if let Some(workers) = spec.workers {
+            launch = launch.workers(workers);
+        }
         Ok(Prepared {
             kernel,
             launch,

@@ -14,6 +14,8 @@ pub struct LaunchSpec {
     pub block: [u32; 3],
     /// CTAs of a cluster, x y z, if the launch says.
     pub cluster: Option<[u32; 3]>,
+    /// Worker threads that take part at most, if the launch says: one, where what comes of it tells the order of blocks.
+    pub workers: Option<usize>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
     /// Arguments in the order of the kernel's parameters.

@@ -99,6 +99,7 @@ struct Builder {
     grid: Option<[u32; 3]>,
     block: Option<[u32; 3]>,
     cluster: Option<[u32; 3]>,
+    workers: Option<usize>,
     dynamic_shared: u32,
     args: Vec<Arg>,
     buffers: Vec<(u32, String, Vec<u32>)>,
@@ -120,6 +121,12 @@ impl Builder {
             "grid" => self.grid = Some(three(rest)?),
             "block" => self.block = Some(three(rest)?),
             "cluster" => self.cluster = Some(three(rest)?),
+            "workers" => {
+                let workers = rest.parse().map_err(|_| {
+                    FormatError::new(format!("`{rest}` is no number of worker threads"))
+                })?;
+                self.workers = Some(workers);
+            }
             "dynamic-shared" => {
                 self.dynamic_shared = rest
                     .parse()
@@ -190,6 +197,7 @@ impl Builder {
                 grid: self.grid.unwrap_or([1; 3]),
                 block: self.block.unwrap_or([1; 3]),
                 cluster: self.cluster,
+                workers: self.workers,
                 dynamic_shared: self.dynamic_shared,
                 args: self.args,
             },
@@ -331,7 +339,7 @@ mod tests {
     #[test]
     fn a_whole_case() {
         let text = "// words\n.version 8.7\n//@ entry k\n//@ grid 2 1 1\n//@ block 32 2 1\n//@ cluster 2 1 1\n\
-                    //@ dynamic-shared 64\n//@ ptxas-arch sm_80\n//@ arg out ptr u32[3] init all deadbeef\n\
+                    //@ workers 1\n//@ dynamic-shared 64\n//@ ptxas-arch sm_80\n//@ arg out ptr u32[3] init all deadbeef\n\
                     //@ arg in ptr u32[3] init 1 0x2\n//@ arg x val u64 7\n//@ arg s val bytes fe00\n\
                     //@ expect out 1 2\n//@ expect-global g ff\n";
         let cases = parse(text).expect("well formed");
@@ -342,6 +350,7 @@ mod tests {
         assert_eq!((case.line, case.spec.kernel.as_str()), (3, "k"));
         assert_eq!((case.spec.grid, case.spec.block), ([2, 1, 1], [32, 2, 1]));
         assert_eq!(case.spec.cluster, Some([2, 1, 1]));
+        assert_eq!(case.spec.workers, Some(1));
         assert_eq!(case.spec.dynamic_shared, 64);
         let value = |i: usize| &case.spec.args[i].value;
         let filled = [0xef, 0xbe, 0xad, 0xde].repeat(3);
@@ -402,6 +411,7 @@ mod tests {
             ("//@ entry k\n//@ grid 1 2", 2),
             ("//@ entry k\n//@ grid 1 2 x", 2),
             ("//@ entry k\n//@ cluster 2", 2),
+            ("//@ entry k\n//@ workers one", 2),
             ("//@ entry k\n//@ arg a ptr u32", 2),
             ("//@ entry k\n//@ arg a ptr u32[1] init 1 2", 2),
             ("//@ entry k\n//@ arg a ptr u32[1] fill 1", 2),

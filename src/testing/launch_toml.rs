@@ -156,6 +156,7 @@ impl LaunchFile {
                 grid: file.grid,
                 block: file.block,
                 cluster: file.cluster,
+                workers: None,
                 dynamic_shared: file.shared_bytes,
                 args,
             },

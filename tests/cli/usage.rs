@@ -33,10 +33,42 @@ fn help_is_no_error_and_nonsense_is() {
 }
 
 #[test]
-fn what_comes_later_says_so() {
-    let output = ptxlift(&["run", "--interleave", "2", "x.ptx"]);
-    code(&output, 2);
-    assert!(stderr(&output).contains("not built yet"));
+fn vectors_side_by_side() {
+    let file = "tests/corpus/keccak256/launch.toml";
+    for options in [
+        &["--interleave", "2"][..],
+        &["--interleave", "4", "--width", "4"],
+        &["--interleave", "8", "--width", "32"],
+    ] {
+        code(&ptxlift(&[&["run", file], options].concat()), 0);
+    }
+    let asm = |options: &[&str]| {
+        let output = ptxlift(
+            &[
+                &["dump", "--stage", "asm", "tests/kernels/vecadd/kernel.ptx"],
+                options,
+            ]
+            .concat(),
+        );
+        code(&output, 0);
+        stdout(&output)
+    };
+    assert_eq!(asm(&["--interleave", "4"]), asm(&["--width", "16"]));
+    assert_ne!(asm(&["--interleave", "4"]), asm(&["--interleave", "2"]));
+    for command in ["run", "test", "bench"] {
+        let output = ptxlift(&[command, "--interleave", "2", "--width", "16", file]);
+        code(&output, 2);
+        let said = stderr(&output);
+        assert!(
+            said.contains("takes 8 threads together"),
+            "{command}: {said}"
+        );
+    }
+    for vectors in ["0", "3", "1073741824", "two"] {
+        let output = ptxlift(&["run", "--interleave", vectors, file]);
+        code(&output, 2);
+        assert!(stderr(&output).contains("it is 1, 2, 4 or 8"));
+    }
 }
 
 /// 1, 4, 8, 16 and 32.

@@ -82,6 +82,7 @@ struct Table<'a> {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    args.set.check_one()?;
     for (index, vary) in args.vary.iter().enumerate() {
         if args.vary[..index].iter().any(|v| v.key == vary.key) {
             return Err(Failure::Usage(format!(

@@ -64,8 +64,6 @@ pub(in crate::cli) struct Args {
     /// Follow another schedule than the canonical one: blocks, warps, groups of a warp in another order, one at a time
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
-    #[arg(long, hide = true)]
-    pub(super) interleave: Option<u32>,
     #[command(flatten)]
     pub(super) trace: trace::Filter,
 }
@@ -133,14 +131,9 @@ fn parse_output(text: &str) -> Result<(usize, PathBuf), String> {
 }
 
 impl Args {
-    pub(super) fn refuse_what_comes_later(&self) -> Result<(), Failure> {
-        self.set.require_one_width()?;
-        if self.interleave.is_some() {
-            return Err(Failure::not_yet(
-                "`--interleave`",
-                "threads are executed one by one",
-            ));
-        }
+    /// Refuses options that do not go together.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.set.check_one()?;
         if self.trace.trace && self.engine == Some(EngineArg::Jit) {
             return Err(Failure::Usage(
                 "`--trace` shows what the interpreter does; native code cannot be watched"

@@ -101,6 +101,7 @@ impl LaunchArgs {
                 grid: self.grid.map_or([1; 3], |e| e.0),
                 block: self.block.map_or([1; 3], |e| e.0),
                 cluster: self.cluster.map(|e| e.0),
+                workers: None,
                 dynamic_shared: self.shared.unwrap_or(0),
                 args,
             },

@@ -27,7 +27,7 @@ use crate::testing::report::engine_name;
 use std::time::Duration;
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<(), Failure> {
-    args.refuse_what_comes_later()?;
+    args.check()?;
     let job = args.launch.job(&args.file)?;
     let engine = args.engine();
     let cancel = interrupt::cancel()?;

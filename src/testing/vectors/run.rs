@@ -179,6 +179,7 @@ impl Work<'_> {
             grid: [grid as u32, 1, 1],
             block: [block as u32, 1, 1],
             cluster: None,
+            workers: None,
             dynamic_shared: 0,
             args: vec![buffer("in", input), buffer("out", output)],
         }

@@ -21,6 +21,7 @@ mod integer;
 mod lop3;
 mod memory;
 mod prmt;
+mod reach;
 pub mod region;
 pub mod site;
 pub mod symbols;

@@ -288,6 +288,8 @@ pub struct ModulePlan {
     pub waits: Waits,
     /// What is known of each of its sites.
     pub known: Vec<Known>,
+    /// Whether a variable begins where the static shared memory of a kernel ends.
+    pub dynamic_shared: bool,
 }
 
 impl ModulePlan {
@@ -339,6 +341,7 @@ impl ModulePlan {
             facts,
             known,
             waits,
+            dynamic_shared: module.variables.iter().any(|v| v.dynamic),
         }
     }
 

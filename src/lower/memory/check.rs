@@ -7,16 +7,17 @@
 use super::super::abi;
 use super::super::context::{Extent, Field, NO_SLOT, Start};
 use super::super::function::{Lower, constant_memory, trusted};
+use super::super::reach::Bits;
 use super::super::site::{Cause, Judged};
 use super::super::symbols::Symbol;
 use super::Pointer;
 use crate::ir::memory::{Address, Base, Space};
-use crate::ir::{BasicBlock, Inst, Reg, VarId};
+use crate::ir::{BasicBlock, FunctionKind, Inst, Reg, VarId};
 use crate::machine::window;
 use crate::spmd::access::{Home, Reach};
 use crate::spmd::{Between, Root, Run};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{self as clif, InstBuilder, Opcode, Value};
 use cranelift_codegen::isa::CallConv;
 use std::mem::offset_of;
@@ -52,6 +53,20 @@ pub(super) struct Check<'a> {
     pub(super) align: u32,
     /// Of a run: what stands between its members.
     pub(super) between: &'a [Between],
+}
+
+impl Check<'_> {
+    /// Whether all accesses are in an extent of so many pieces of the size of the alignment of whose base this is known, counted from where the
+    /// extent begins.
+    pub(super) fn holds_for(&self, base: Bits, pieces: u64) -> bool {
+        let shift = self.align.ilog2();
+        let Ok(offset) = u64::try_from(self.offset) else {
+            return false;
+        };
+        let aligned = base.zeros.min(offset.trailing_zeros()) >= shift;
+        let end = (base.most.checked_add(offset)).and_then(|last| last.checked_add(self.bytes));
+        aligned && end.is_some_and(|end| end <= pieces << shift)
+    }
 }
 
 /// Which addresses are good without asking.
@@ -189,6 +204,16 @@ impl Lower<'_, '_> {
             return self.unchecked(check);
         }
         let (within, translation) = self.within(&check);
+        if self.emit().constant(within) == Some(1) {
+            let base = match translation {
+                Translation::Host => check.base,
+                Translation::Add(delta) => self.b.ins().iadd(check.base, delta),
+            };
+            return Pointer {
+                base,
+                offset: check.offset,
+            };
+        }
         let (next, cold) = (self.b.create_block(), self.cold_block());
         match translation {
             Translation::Host => {
@@ -216,16 +241,29 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Whether an access is good without asking, and how its address becomes a host pointer then.
+    /// Whether an access is good without asking, and how its address becomes a host pointer then. Where it is known that it is, that is a
+    /// constant.
     pub(super) fn within(&mut self, check: &Check<'_>) -> (Value, Translation) {
         let Bounds {
             start,
             pieces,
             translation,
         } = self.bounds(check);
+        let units = check.bytes >> check.align.ilog2();
+        let known = self.emit().constant(pieces);
+        if let (None, Some(pieces)) = (start, known) {
+            let base = self.emit().known_bits(check.base);
+            if check.holds_for(base, pieces) {
+                return (self.k(I8, 1), translation);
+            }
+        }
         let steps = self.steps(check, start);
         let mut limit = pieces;
-        let units = check.bytes >> check.align.ilog2();
+        if let Some(pieces) = known {
+            let limit = pieces.saturating_sub(units.saturating_sub(1));
+            let within = self.emit().cmp_k(IntCC::UnsignedLessThan, steps, limit);
+            return (within, translation);
+        }
         if units > 1 {
             limit = self.emit().add_k(limit, 1u64.wrapping_sub(units));
             let zero = self.k(I64, 0);
@@ -306,7 +344,7 @@ impl Lower<'_, '_> {
                 };
                 Bounds {
                     start,
-                    pieces: self.emit().shr_k(len, shift),
+                    pieces: self.count_pieces(len, shift),
                     translation: Translation::Add(delta),
                 }
             }
@@ -370,7 +408,7 @@ impl Lower<'_, '_> {
                 };
                 Bounds {
                     start: Some(start),
-                    pieces: self.emit().shr_k(len, shift),
+                    pieces: self.count_pieces(len, shift),
                     translation: Translation::Add(delta),
                 }
             }
@@ -397,10 +435,18 @@ impl Lower<'_, '_> {
                 };
                 Bounds {
                     start: Some(start),
-                    pieces: self.emit().shr_k(len, shift),
+                    pieces: self.count_pieces(len, shift),
                     translation,
                 }
             }
+        }
+    }
+
+    /// How many pieces of a power of two of bytes there are in so many.
+    fn count_pieces(&mut self, len: Value, shift: u32) -> Value {
+        match self.emit().constant(len) {
+            Some(len) => self.k(I64, len >> shift),
+            None => self.emit().shr_k(len, shift),
         }
     }
 
@@ -444,9 +490,10 @@ impl Lower<'_, '_> {
         let len = if write && !writable {
             self.k(I64, 0)
         } else {
-            match len {
-                Some(field) => self.uniform(field),
-                None => self.locals_end(),
+            match (self.known_len(space), len) {
+                (Some(len), _) => self.k(I64, len),
+                (None, Some(field)) => self.uniform(field),
+                (None, None) => self.locals_end(),
             }
         };
         let pointer = match self.lane {
@@ -454,6 +501,23 @@ impl Lower<'_, '_> {
             Some(_) | None => self.uniform(pointer),
         };
         (len, pointer)
+    }
+
+    /// Bytes that a window has at least, if it has no more at most launches: the host knows of the others.
+    fn known_len(&self, space: Space) -> Option<u64> {
+        let kernel = self.function.kind == FunctionKind::Kernel;
+        match space {
+            Space::Const => Some(self.module.const_bytes.into()),
+            Space::Shared if kernel && !self.modules.dynamic_shared => {
+                Some(self.function.shared_bytes.into())
+            }
+            Space::Shared
+            | Space::Local
+            | Space::Param
+            | Space::Generic
+            | Space::Global
+            | Space::Cluster => None,
+        }
     }
 
     /// Where the local memory ends that the thread can reach here.

@@ -10,7 +10,7 @@ use crate::ir::{Inst, RegClass};
 use crate::spmd::access::{Place, Reach};
 use crate::spmd::{Name, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I32X4, I64, I64X2};
+use cranelift_codegen::ir::types::{I8, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 /// An access of all threads, each at an address of its own.
@@ -109,9 +109,12 @@ impl<'a> Lower<'a, '_> {
         check.slot = self.answer_slot(&check, reg);
         let class = self.plan.names.class(base);
         let addresses = self.settled_vectors(base);
+        let (within, host, distances) = self.all_within(&check, class, &addresses);
+        if self.emit().constant(within) == Some(1) {
+            return self.each_at(host, check.offset, &distances, elements, stored);
+        }
         // Always, so that what is stored is computed here, and not once on either way.
         let buffer = self.buffer(elements, stored);
-        let (within, host, distances) = self.all_within(&check, class, &addresses);
         let (fast, next, cold) = (
             self.b.create_block(),
             self.b.create_block(),
@@ -150,6 +153,13 @@ impl<'a> Lower<'a, '_> {
         let mut host = start.unwrap_or(check.base);
         if let Translation::Add(delta) = translation {
             host = self.b.ins().iadd(host, delta);
+        }
+        if let (RegClass::B32, None, Some(pieces)) = (class, start, self.emit().constant(pieces)) {
+            let every = (addresses.iter())
+                .all(|&lanes| check.holds_for(self.emit().known_bits(lanes), pieces));
+            if every {
+                return (self.k(I8, 1), host, addresses.clone());
+            }
         }
         let below_align = i64::from(check.align) - 1;
         let (distances, wrong) = match (class, start) {

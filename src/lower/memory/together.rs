@@ -244,6 +244,9 @@ impl<'a> Lower<'a, '_> {
             self.write_beside(&check, elements, permitted, within, base, stored);
             return Vec::new();
         }
+        if self.emit().constant(within) == Some(1) {
+            return self.at_once(Pointer { base, offset }, elements, None);
+        }
         let (fast, next, cold) = (
             self.b.create_block(),
             self.b.create_block(),
@@ -273,6 +276,11 @@ impl<'a> Lower<'a, '_> {
         base: Value,
         stored: &[Vectors],
     ) {
+        if self.emit().constant(within) == Some(1) {
+            let offset = check.offset;
+            self.at_once(Pointer { base, offset }, elements, Some(stored));
+            return;
+        }
         let buffer = self.stack_slot((check.bytes as u32).max(VECTOR), VECTOR);
         let before = -elements.stride.min(0) * i64::from(self.width() - 1);
         let buffer = self.b.ins().stack_addr(I64, buffer, before as i32);

@@ -5,7 +5,7 @@ use crate::ir::control::CallType;
 use crate::ir::memory::Space;
 use crate::ir::sync::MbarrierOp;
 use crate::ir::{FunctionKind, Module};
-use crate::lower::context::{Context, Extent, NO_SLOT, Start};
+use crate::lower::context::{self, Context, Extent, NO_SLOT, Start};
 use crate::lower::{ARGUMENTS, Cause, Parameter, Service};
 use crate::machine::memory::{self, Window};
 use crate::machine::schedule::LANES;
@@ -300,13 +300,12 @@ fn neighbourhood(host: &Host<'_>, context: &Context, space: Space, address: u64)
 
 /// Says of the thread what native code does not where threads stop: only which lane of the warp it is.
 pub(super) fn find_lane(context: &mut Context) {
-    if context.tids.is_null() {
+    if context.frame.is_null() {
         return;
     }
     let (warp, lane) = (context.round_warp as usize, context.lane as usize);
-    // SAFETY: whoever enters such code sets the tables of all warps that may run, with their lanes side by side for each axis.
-    let tid = |axis| unsafe { *context.tids.add((3 * warp + axis) * LANES + lane) };
-    context.tid = [0, 1, 2].map(tid);
+    let number = (context.warp as usize + warp) * LANES + lane;
+    context.tid = context::tid(number as u32, context.block);
     let offset = (warp * LANES + lane) * context.local_stride as usize;
     context.local = context.locals.wrapping_add(offset);
 }

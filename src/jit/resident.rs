@@ -32,8 +32,6 @@ pub struct Resident<'a> {
     frames: Vec<u64>,
     /// Words of a frame.
     words: usize,
-    /// `%tid` by warp, axis and lane.
-    tids: Vec<[[u32; LANES]; 3]>,
     answers: Vec<Extent>,
     schedule: Schedule,
     /// Whether no thread has begun.
@@ -59,26 +57,12 @@ impl<'a> Resident<'a> {
         };
         let words = stops.map_or(0, |stops| stops.frame_bytes.div_ceil(8)) as usize;
         let stride = entry.local_stride();
-        let mut tids = vec![[[0; LANES]; 3]; warps];
-        let (mut x, mut y, mut z) = (0, 0, 0);
-        for linear in 0..threads.min(warps * LANES) {
-            for (axis, value) in [x, y, z].into_iter().enumerate() {
-                tids[linear / LANES][axis][linear % LANES] = value;
-            }
-            x += 1;
-            if x == nx {
-                (x, y) = (0, y + 1);
-            }
-            if y == ny {
-                (y, z) = (0, z + 1);
-            }
-        }
         let frames = warps.checked_mul(words)?;
         let local = match stops {
             Some(_) => (warps * LANES).checked_mul(stride)?,
             None => entry.local_bytes(),
         };
-        let own = warps.checked_mul(size_of::<Record>() + size_of::<[[u32; LANES]; 3]>())?;
+        let own = warps.checked_mul(size_of::<Record>())?;
         let held = [own, frames.checked_mul(8)?, local];
         let held = held.into_iter().map(|n| n as u64).sum();
         if !room.take(held) {
@@ -95,10 +79,8 @@ impl<'a> Resident<'a> {
             room.give(held);
             return None;
         };
-        for (frame, tids) in frames.chunks_exact_mut(words.max(1)).zip(&tids) {
-            let tids = tids.as_flattened();
-            let end = &mut frame[words - tids.len() / 2..];
-            (end.iter_mut().zip(tids.chunks_exact(2))).for_each(|(w, t)| *w = word([t[0], t[1]]));
+        for (warp, frame) in (0..).zip(frames.chunks_exact_mut(words.max(1))) {
+            tell_tids(&mut frame[words - TID_WORDS..], warp, entry.launch.block);
         }
         let mut schedule = Schedule::new(threads as u32, shuffle);
         if seat.is_accompanied() {
@@ -114,7 +96,6 @@ impl<'a> Resident<'a> {
             stride,
             frames,
             words,
-            tids,
             answers: vec![Extent::default(); entry.answers()],
             schedule,
             fresh: true,
@@ -243,7 +224,7 @@ impl<'a> Resident<'a> {
         let prepared = self.prepared;
         let entry = &prepared.entry;
         let place = self.place();
-        let (frames, tids) = (&mut self.frames, &self.tids);
+        let frames = &mut self.frames;
         let (words, stride) = (self.words, self.stride);
         let locals = self.local.as_ptr();
         let sites = entry.stops().map_or(&[][..], |stops| &stops.sites);
@@ -264,7 +245,6 @@ impl<'a> Resident<'a> {
                     known: entry.known(),
                     frames,
                     words,
-                    tids,
                     locals,
                     rows,
                     fresh,
@@ -293,7 +273,6 @@ pub(super) struct Lanes<'a, 'e> {
     known: &'a [Known],
     frames: &'a mut [u64],
     words: usize,
-    tids: &'a [[[u32; LANES]; 3]],
     locals: *mut u8,
     /// Whether warps are rows of threads, and no thread has begun.
     rows: bool,
@@ -346,7 +325,7 @@ impl Threads for Lanes<'_, '_> {
         (context.record, context.stood) = (&raw mut *record, 0);
         context.left = most;
         context.frame = frame.as_mut_ptr();
-        context.tids = self.tids[warp].as_flattened().as_ptr();
+        context.warp = warp as u32;
         context.locals = self.locals.wrapping_add(warp * LANES * stride);
         // SAFETY: kernels have this signature; the context is complete, and for a kernel whose threads stop: the record is
         // one, the frame has as many slots as the kernel's points keep, and no lane is asked for that the warp has not.
@@ -376,7 +355,7 @@ impl Threads for Lanes<'_, '_> {
         (context.lanes, context.stood) = (u32::MAX, 0);
         context.record = first;
         context.frame = self.frames.as_mut_ptr();
-        context.tids = self.tids.as_flattened().as_flattened().as_ptr();
+        context.warp = 0;
         context.locals = self.locals;
         (context.round_warps, context.round_warp) = (count, 0);
         let from = match std::mem::take(&mut self.fresh) {
@@ -386,7 +365,7 @@ impl Threads for Lanes<'_, '_> {
         context.round_from = from;
         let [x, y, z] = context.block;
         let in_line = from == context::START && [y, z] == [1; 2];
-        context.line = if in_line { x } else { 0 };
+        context.last_of_line = if in_line { x / LANES as u32 - 1 } else { 0 };
         (context.left, context.runs) = (RUNS, most as i32);
         // SAFETY: as in `run`; there are as many records, frames, tables and local memories as warps, at these distances, and all warps
         // have 32 lanes.
@@ -421,7 +400,11 @@ impl Threads for Lanes<'_, '_> {
             find_lane(context);
             self.host.fault(context)
         });
-        (context.round_warps, context.round_warp, context.line) = (0, 0, 0);
+        (
+            context.round_warps,
+            context.round_warp,
+            context.last_of_line,
+        ) = (0, 0, 0);
         context.round_from = context::NOWHERE;
         Some(Rounds {
             opened,
@@ -455,9 +438,37 @@ impl Threads for Lanes<'_, '_> {
             |function: FuncId| (function, module.functions[function.index()].span, u32::MAX);
         let (function, span, location) =
             (self.entry.meeting(site)).map_or(whole(self.entry.function), |(inst, _)| inst);
-        let tid = [0, 1, 2].map(|axis| self.tids[warp as usize][axis][lane as usize]);
+        let tid = context::tid(warp * LANES as u32 + lane, self.context.block);
         Fault::new(kind, module, function, span, location).by(self.context.ctaid, tid)
     }
+}
+
+/// Words of `%tid` of a warp at the end of its frame: x of all lanes, then y and z.
+const TID_WORDS: usize = 3 * LANES / 2;
+
+/// Tells a warp of a CTA of this shape `%tid` of its lanes.
+fn tell_tids(words: &mut [u64], warp: u32, block: [u32; 3]) {
+    let first = warp * LANES as u32;
+    let mut tids = [[0; LANES]; 3];
+    let [x, y, z] = context::tid(first, block);
+    if block[0].is_multiple_of(LANES as u32) {
+        tids = [[x; LANES], [y; LANES], [z; LANES]];
+        (0..).zip(&mut tids[0]).for_each(|(i, x)| *x += i);
+    } else {
+        let mut tid = [x, y, z];
+        for lane in 0..LANES {
+            (0..3).for_each(|axis| tids[axis][lane] = tid[axis]);
+            tid[0] += 1;
+            for axis in [0, 1] {
+                if tid[axis] == block[axis] {
+                    tid[axis] = 0;
+                    tid[axis + 1] += 1;
+                }
+            }
+        }
+    }
+    let pairs = tids.as_flattened().chunks_exact(2);
+    (words.iter_mut().zip(pairs)).for_each(|(w, t)| *w = word([t[0], t[1]]));
 }
 
 /// Has all lanes of all warps stand at the start.

@@ -146,8 +146,8 @@ pub struct Context {
     pub record: *mut Record,
     /// What the lanes keep while they wait: at which point each stands comes first, `%tid` last; of the warp whose turn it is.
     pub frame: *mut u64,
-    /// `%tid` of the lanes: all x, then y and z; of the first warp.
-    pub tids: *const u32,
+    /// Where threads stop: which warp runs; the first one, where several run by turns.
+    pub warp: u32,
     /// Local memory of the first lane; of the first warp.
     pub locals: *mut u8,
     /// Bytes from the local memory of a lane to that of the next.
@@ -164,8 +164,8 @@ pub struct Context {
     /// Where all lanes of all warps stood when it was their turn first, which came there together and told their frames of the first
     /// lane alone what is the same for all: a point, 0 for the start, or [`NOWHERE`] if that is not so.
     pub round_from: u32,
-    /// Threads of the CTA, where they are one row and all warps have gone by turns from the start; 0 where that is not so.
-    pub line: u32,
+    /// The last warp of the CTA, where its threads are one row and all warps have gone by turns from the start; 0 where that is not so.
+    pub last_of_line: u32,
     /// How often the warp may still run in its turn; in the end without those it did.
     pub left: u32,
     /// How often warps may still run until a barrier opens for the last time; negative if they ran more often.
@@ -210,6 +210,12 @@ impl Context {
 /// The number of a CTA in a grid, counted from 0 in x first, in 32 bits.
 pub fn linear([x, y, z]: [u32; 3], [nx, ny, _]: [u32; 3]) -> u32 {
     x.wrapping_add(nx.wrapping_mul(y.wrapping_add(ny.wrapping_mul(z))))
+}
+
+/// `%tid` of the thread of a CTA with a number, counted from 0 in x first.
+pub fn tid(number: u32, [nx, ny, _]: [u32; 3]) -> [u32; 3] {
+    let (nx, ny) = (nx.max(1), ny.max(1));
+    [number % nx, number / nx % ny, number / nx / ny]
 }
 
 /// A field of the context: offset and size in bytes.
@@ -270,7 +276,7 @@ fields! {
     ROUND_POINT: 4 = round_point;
     STOOD: 4 = stood;
     ROUND_FROM: 4 = round_from;
-    LINE: 4 = line;
+    LAST_OF_LINE: 4 = last_of_line;
     LEFT: 4 = left;
     RUNS: 4 = runs;
     BETWEEN: 8 = between;

@@ -26,6 +26,8 @@ use rustc_hash::FxHashSet;
 pub struct Idle {
     /// For each block the sides of the branch at its end that are idle.
     sides: Vec<[bool; 2]>,
+    /// For each block with a side that is idle whether the other one ends where that does.
+    ahead: Vec<bool>,
     /// For each point whether an idle side leads there.
     reached: Vec<bool>,
     /// For each name whether it is the same for all threads of a CTA.
@@ -64,6 +66,7 @@ impl Idle {
         let clean = of.clean(&alike);
         let mut idle = Idle {
             sides: vec![[false; 2]; of.function.blocks.len()],
+            ahead: vec![false; of.function.blocks.len()],
             reached: vec![false; of.regions.points.len()],
             grows: of.grows(&alike),
             alike,
@@ -84,6 +87,10 @@ impl Idle {
                     any = true;
                 }
             }
+            if idle.sides[b.index()] != [false; 2] {
+                let ends = of.ends([then, other]);
+                idle.ahead[b.index()] = ends.is_some_and(|ends| ends.len() == 1);
+            }
         }
         any.then_some(idle)
     }
@@ -91,6 +98,11 @@ impl Idle {
     /// The sides of the branch at the end of a block that are idle: where its condition holds, where it does not.
     pub fn sides(&self, block: Block) -> [bool; 2] {
         self.sides[block.index()]
+    }
+
+    /// Whether all threads end their turn at the same place from both sides of the branch at the end of a block on, of which one is idle.
+    pub fn is_ahead(&self, block: Block) -> bool {
+        self.ahead[block.index()]
     }
 
     /// Whether an idle side leads to a point.
@@ -276,6 +288,30 @@ impl Of<'_> {
                 return clean;
             }
         }
+    }
+
+    /// Where turns end from some blocks on: points, and nowhere for threads that are over; `None` if at a point of a kind that has no number.
+    fn ends(&self, from: [Block; 2]) -> Option<FxHashSet<Option<u32>>> {
+        let mut ends = FxHashSet::default();
+        let mut seen = FxHashSet::from_iter(from);
+        let mut left = from.to_vec();
+        while let Some(b) = left.pop() {
+            match (self.regions.meets(b), &self.function.block(b).terminator) {
+                (Some(point), _) if point >= NUMBERED => return None,
+                (Some(point), _) => {
+                    ends.insert(Some(point));
+                }
+                (None, Terminator::Return | Terminator::Exit) => {
+                    ends.insert(None);
+                }
+                (None, terminator) => terminator.successors(|s| {
+                    if seen.insert(s) {
+                        left.push(s)
+                    }
+                }),
+            }
+        }
+        Some(ends)
     }
 
     /// The points to which a side of the branch at the end of a block leads, which nothing unclean leads to; `None` if it is not idle.

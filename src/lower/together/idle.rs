@@ -10,6 +10,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
+/// So many warps are kept for without a look at whether there are more.
+const AT_ONCE: u32 = 4;
+
 impl<'a> Lower<'a, '_> {
     /// The sides of the branch at the end of a block that are idle.
     pub(super) fn idle_sides(&self, block: Block) -> [bool; 2] {
@@ -20,25 +23,30 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// On an idle side, all lanes of the warp having come there by a predicate that holds, or does not: finds out whether all warps behind it
-    /// would come there.
-    pub(super) fn skip(&mut self, predicate: Name, holds: bool) {
+    /// Whether warps that go the other side of the branch at the end of a block may find out what those behind them do.
+    pub(super) fn looks_ahead(&self, block: Block) -> bool {
+        let idle = (self.together.as_ref()).and_then(|t| t.plan.idle.as_ref());
+        idle.is_some_and(|idle| idle.is_ahead(block))
+    }
+
+    /// Where a predicate that holds, or does not, leads to an idle side: finds out whether all warps behind this one would come there. Whether it
+    /// comes there itself is known.
+    pub(super) fn skip(&mut self, predicate: Name, holds: bool, itself: bool) {
         let Some(skipped) = self.lane.and_then(|lane| lane.skipped) else {
             return;
         };
-        let line = self.field(Field::LINE);
+        let last = self.field(Field::LAST_OF_LINE);
         let warp = self.field(Field::ROUND_WARP);
-        let before = self.emit().shl_k(warp, LANES.ilog2());
-        let behind = self.b.ins().isub(line, before);
-        let Some(all) = self.holds_behind(predicate, holds, behind) else {
+        let rest = self.b.ins().isub(last, warp);
+        // In a CTA that is no line the last is 0.
+        let none = self.k(I32, 0);
+        let rest = self.b.ins().smax(rest, none);
+        let threads = self.emit().add_k(rest, 1);
+        let threads = self.emit().shl_k(threads, LANES.ilog2());
+        let from = if itself { 0 } else { LANES as u64 };
+        let Some(all) = self.holds_behind(predicate, holds, from, threads) else {
             return;
         };
-        let known = self.emit().cmp_k(IntCC::NotEqual, line, 0);
-        let all = self.b.ins().band(all, known);
-        let last = self.emit().shr_k(line, LANES.ilog2());
-        let last = self.emit().add_k(last, u64::MAX);
-        let rest = self.b.ins().isub(last, warp);
-        let none = self.k(I32, 0);
         let rest = self.b.ins().select(all, rest, none);
         self.b.def_var(skipped, rest);
     }
@@ -58,6 +66,7 @@ impl<'a> Lower<'a, '_> {
             .emit()
             .cmp_k(IntCC::Equal, others, u64::from(point) + 1);
         let together = self.b.ins().bor(first, with_others);
+        let step = frame_bytes(self.plan.frame_bytes) as u64;
         let [left, frame] = [I32, I64].map(|ty| self.b.append_block_param(copy, ty));
         let args = [count.into(), lane.frame.into()];
         self.b.ins().brif(together, copy, &args, apart, &[]);
@@ -66,14 +75,22 @@ impl<'a> Lower<'a, '_> {
         self.b.def_var(skipped, none);
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(copy);
-        let step = frame_bytes(self.plan.frame_bytes) as u64;
-        let frame = self.emit().add_k(frame, step);
-        for &(at, value) in kept {
-            self.b.ins().store(trusted(), value, frame, at);
+        let [several, one] = [(); 2].map(|()| self.b.create_block());
+        let enough = (self.emit()).cmp_k(IntCC::UnsignedGreaterThanOrEqual, left, AT_ONCE.into());
+        self.b.ins().brif(enough, several, &[], one, &[]);
+        for (block, warps) in [(several, AT_ONCE), (one, 1)] {
+            self.b.switch_to_block(block);
+            let mut last = frame;
+            for _ in 0..warps {
+                last = self.emit().add_k(last, step);
+                for &(at, value) in kept {
+                    self.b.ins().store(trusted(), value, last, at);
+                }
+            }
+            let left = self.emit().add_k(left, u64::from(warps).wrapping_neg());
+            let args = [left.into(), last.into()];
+            self.b.ins().brif(left, copy, &args, next, &[]);
         }
-        let left = self.emit().add_k(left, u64::MAX);
-        let args = [left.into(), frame.into()];
-        self.b.ins().brif(left, copy, &args, next, &[]);
         self.b.switch_to_block(next);
     }
 }

@@ -133,12 +133,14 @@ impl<'a> Lower<'a, '_> {
         let (some, mixed) = (self.b.create_block(), self.b.create_block());
         let idle = self.idle_sides(at);
         let [past_then, past_other] = [(); 2].map(|()| self.b.create_block());
-        match idle[0] {
+        let ahead = self.looks_ahead(at);
+        let skips = [0, 1].map(|side| idle[side] || ahead && idle[1 - side]);
+        match skips[0] {
             true => self.b.ins().brif(every, past_then, &[], some, &[]),
             false => self.b.ins().brif(every, then, &then_args, some, &[]),
         };
         self.b.switch_to_block(some);
-        match idle[1] {
+        match skips[1] {
             true => self.b.ins().brif(none, past_other, &[], mixed, &[]),
             false => self.b.ins().brif(none, other, &other_args, mixed, &[]),
         };
@@ -149,16 +151,20 @@ impl<'a> Lower<'a, '_> {
         .into_iter()
         .enumerate()
         {
-            if idle[side] {
+            if skips[side] {
                 self.b.switch_to_block(past);
-                self.skip(cond.into(), side == 0);
+                let way = if idle[side] { side } else { 1 - side };
+                self.skip(cond.into(), way == 0, idle[side]);
                 self.b.ins().jump(to, &args);
             }
         }
         self.b.switch_to_block(mixed);
         match parts {
             Parts::ForGood(number, leave) => self.leave_run(number, leave),
-            Parts::Meets(sides) => self.go_sides(sides, cond.into(), &masks),
+            Parts::Meets(sides) => {
+                let idle = idle.iter().position(|&idle| idle && ahead);
+                self.go_sides(sides, cond.into(), &masks, idle.map(|way| way == 0));
+            }
         }
     }
 

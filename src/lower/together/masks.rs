@@ -45,6 +45,16 @@ struct Compared {
     small: bool,
 }
 
+/// Some of the threads of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Which {
+    /// Those whose bits are set.
+    Bits(Value),
+    /// So many, from the first one on; and those behind so many. 32 bits.
+    Below(Value),
+    From(Value),
+}
+
 impl<'a> Lower<'a, '_> {
     /// Notes what the first and the last thread tell of the results of an instruction that has been done for all.
     pub(super) fn note_ends(&mut self, inst: &Inst) {
@@ -205,16 +215,17 @@ impl<'a> Lower<'a, '_> {
         self.emit().resize(below, I32, false)
     }
 
-    /// The threads for which a predicate holds that was not seen to hold for all or for none, as bits; by its ends, where they tell. And
-    /// whether it does hold for some and not for others: its ends may not have told.
-    pub(super) fn bits_of(&mut self, name: Name, masks: &Vectors) -> (Value, bool) {
+    /// The threads for which a predicate holds that was not seen to hold for all or for none, and those for which it does not; by its ends, where
+    /// they tell. And whether there are some of either: its ends may not have told.
+    pub(super) fn parted(&mut self, name: Name, masks: &Vectors) -> ([Which; 2], bool) {
         let ends = (self.together.as_ref()).and_then(|t| t.ends.get(&name).copied());
         let ends = ends.filter(|ends| ends.of == masks[0]);
         let Some(Ends {
             compared, negated, ..
         }) = ends.filter(|ends| ends.compared.stride == 1 && ends.compared.small)
         else {
-            return (self.bits_of_masks(masks), ends.is_none());
+            let bits = self.bits_of_masks(masks);
+            return (self.with_others(bits), ends.is_none());
         };
         let below = self.below(compared);
         let mirrored = compared.affine == 1;
@@ -226,33 +237,41 @@ impl<'a> Lower<'a, '_> {
             (CmpOp::Eq, _) => (CmpOp::Eq, false),
             (CmpOp::Ne, _) => (CmpOp::Eq, true),
         };
-        let one = self.k(I32, 1);
-        let bit = self.b.ins().ishl(one, below);
-        let bits = match which {
-            CmpOp::Eq => bit,
+        let [holds, others] = match which {
+            CmpOp::Eq => {
+                let one = self.k(I32, 1);
+                let bit = self.b.ins().ishl(one, below);
+                self.with_others(bit)
+            }
             CmpOp::Le => {
-                let through = self.emit().shl_k(bit, 1);
-                self.emit().add_k(through, u64::MAX)
+                let through = self.emit().add_k(below, 1);
+                [Which::Below(through), Which::From(through)]
             }
-            CmpOp::Lt | CmpOp::Ge | CmpOp::Gt | CmpOp::Ne => self.emit().add_k(bit, u64::MAX),
-        };
-        let all = u64::from(u32::MAX >> (32 - self.width()));
-        let bits = match opposite != negated {
-            true => {
-                let all = self.k(I32, all);
-                self.b.ins().bxor(bits, all)
+            CmpOp::Lt | CmpOp::Ge | CmpOp::Gt | CmpOp::Ne => {
+                [Which::Below(below), Which::From(below)]
             }
-            false => bits,
         };
-        (bits, true)
+        match opposite != negated {
+            true => ([others, holds], true),
+            false => ([holds, others], true),
+        }
     }
 
-    /// Whether a predicate is known to hold, or not to hold, for so many threads from the first one on, no more than a block has; `None` where
-    /// that cannot be told.
+    /// Threads as bits, and the other ones.
+    fn with_others(&mut self, bits: Value) -> [Which; 2] {
+        let all = u32::MAX >> (32 - self.width());
+        let all = self.k(I32, all.into());
+        let others = self.b.ins().bxor(bits, all);
+        [Which::Bits(bits), Which::Bits(others)]
+    }
+
+    /// Whether a predicate is known to hold, or not to hold, for all threads behind so many, up to a number from the first one of the run on, no more
+    /// than a block has; `None` where that cannot be told. Anything, if there are none.
     pub(super) fn holds_behind(
         &mut self,
         name: Name,
         holds: bool,
+        behind: u64,
         threads: Value,
     ) -> Option<Value> {
         let masks = self.vectors(name);
@@ -281,10 +300,14 @@ impl<'a> Lower<'a, '_> {
         let ty = clif_type(class);
         let steps = self.emit().add_k(threads, u64::MAX);
         let steps = self.emit().resize(steps, ty, false);
-        let stride = self.k(ty, stride as u64 & class.mask());
-        let far = self.b.ins().imul(steps, stride);
+        let stride = stride as u64 & class.mask();
+        let far = self.k(ty, stride);
+        let far = self.b.ins().imul(steps, far);
         let last = self.b.ins().iadd(first[affine], far);
-        let [every, none] = self.by_ends(ends.compared, last);
+        let mut compared = ends.compared;
+        let before = stride.wrapping_mul(behind) & class.mask();
+        compared.first[affine] = self.emit().add_k(first[affine], before);
+        let [every, none] = self.by_ends(compared, last);
         Some(if holds == ends.negated { none } else { every })
     }
 

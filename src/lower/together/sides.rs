@@ -3,12 +3,14 @@
 
 use super::super::emit::clif_type;
 use super::super::function::{Lower, trusted};
+use super::masks::Which;
 use super::{STRIP, VECTOR, Vectors, lanes_of, vector_type};
 use crate::ir::{Block, RegClass};
 use crate::spmd::wide::Sides;
 use crate::spmd::{Name, Shape};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{self as clif, InstBuilder, Value};
 use rustc_hash::FxHashMap;
 
 /// Where in memory the values of a register that all threads have are, by register.
@@ -19,29 +21,40 @@ struct Places {
 
 impl<'a> Lower<'a, '_> {
     /// Has threads for which the condition of a branch holds, and does not, go their ways. Ends the block with a jump to where they meet.
-    pub(super) fn go_sides(&mut self, sides: &'a Sides, condition: Name, masks: &Vectors) {
-        self.go_first(sides, condition, masks);
+    /// Where it is `idle` that it holds, or not, finds out whether warps behind may be skipped.
+    pub(super) fn go_sides(
+        &mut self,
+        sides: &'a Sides,
+        condition: Name,
+        masks: &Vectors,
+        idle: Option<bool>,
+    ) {
+        self.go_first(sides, condition, masks, idle);
         let mark = self.vectors_mark();
         let places = self.put_down(sides);
-        let (bits, parts) = self.bits_of(condition, masks);
-        let others = {
-            let all = u32::MAX >> (32 - self.width());
-            let all = self.k(I32, all.into());
-            self.b.ins().bxor(bits, all)
-        };
-        for (way, bits) in sides.ways.iter().zip([bits, others]) {
+        let (threads, parts) = self.parted(condition, masks);
+        for (way, threads) in sides.ways.iter().zip(threads) {
             if way.is_empty() {
                 continue;
             }
-            let [some, none] = [(); 2].map(|()| self.b.create_block());
-            match parts {
-                true => self.b.ins().jump(some, &[]),
-                false => self.b.ins().brif(bits, some, &[], none, &[]),
-            };
-            self.b.switch_to_block(some);
-            self.go_way(sides, way, bits, &places);
-            self.b.ins().jump(none, &[]);
-            self.b.switch_to_block(none);
+            let over = self.b.create_block();
+            match threads {
+                Which::Bits(bits) => {
+                    let some = self.b.create_block();
+                    match parts {
+                        true => self.b.ins().jump(some, &[]),
+                        false => self.b.ins().brif(bits, some, &[], over, &[]),
+                    };
+                    self.b.switch_to_block(some);
+                    self.go_way(sides, way, bits, &places, over);
+                }
+                Which::Below(end) => self.go_way_below(sides, way, end, &places, over),
+                Which::From(first) => self.go_way_from(sides, way, first, &places, over),
+            }
+            self.b.switch_to_block(over);
+        }
+        if let Some(holds) = idle {
+            self.skip(condition, holds, false);
         }
         for &name in &sides.changed {
             let class = self.plan.names.class(name);
@@ -61,7 +74,7 @@ impl<'a> Lower<'a, '_> {
 
     /// Where all threads but one go straight on, and that one is the first, as code likes it: has it go its way, without what the others
     /// have. Goes on where it is another.
-    fn go_first(&mut self, sides: &'a Sides, condition: Name, masks: &Vectors) {
+    fn go_first(&mut self, sides: &'a Sides, condition: Name, masks: &Vectors, idle: Option<bool>) {
         let Some((distance, holds)) = self.one_of_all(condition, masks) else {
             return;
         };
@@ -88,6 +101,9 @@ impl<'a> Lower<'a, '_> {
             .map(|&name| (name, self.value(name)))
             .collect();
         self.set_one_lane(false);
+        if let Some(holds) = idle {
+            self.skip(condition, holds, false);
+        }
         for (name, value) in changed {
             let class = self.plan.names.class(name);
             let value = self.as_lane(class, value);
@@ -179,9 +195,16 @@ impl<'a> Lower<'a, '_> {
         bits.unwrap_or(masks[0])
     }
 
-    /// Has the threads whose bits are set, one at least, go a way, in their order: strips of them together, others one by one.
-    fn go_way(&mut self, sides: &'a Sides, way: &'a [Block], bits: Value, places: &Places) {
-        let [head, over] = [(); 2].map(|()| self.b.create_block());
+    /// Has the threads whose bits are set, one at least, go a way, in their order: strips of them together, others one by one. Then goes on.
+    fn go_way(
+        &mut self,
+        sides: &'a Sides,
+        way: &'a [Block],
+        bits: Value,
+        places: &Places,
+        over: clif::Block,
+    ) {
+        let head = self.b.create_block();
         let left = self.b.append_block_param(head, I32);
         self.b.ins().jump(head, &[bits.into()]);
         self.b.switch_to_block(head);
@@ -196,24 +219,97 @@ impl<'a> Lower<'a, '_> {
             let other = self.b.ins().bor(missing, astray);
             self.b.ins().brif(other, single, &[], strip, &[]);
             self.b.switch_to_block(strip);
-            let first = self.emit().resize(lane, I64, false);
-            self.set_strip(true);
-            self.go_together_from(sides, way, first, places);
-            self.set_strip(false);
+            self.go_strip(sides, way, lane, places);
             let all = self.k(I32, all);
             let gone = self.b.ins().ishl(all, lane);
             let next = self.b.ins().band_not(left, gone);
             self.b.ins().brif(next, head, &[next.into()], over, &[]);
             self.b.switch_to_block(single);
         }
+        self.go_single(sides, way, lane, places);
+        let less = self.emit().add_k(left, u64::MAX);
+        let next = self.b.ins().band(left, less);
+        self.b.ins().brif(next, head, &[next.into()], over, &[]);
+    }
+
+    /// The same for so many threads from the first one on, one at least.
+    fn go_way_below(
+        &mut self,
+        sides: &'a Sides,
+        way: &'a [Block],
+        end: Value,
+        places: &Places,
+        over: clif::Block,
+    ) {
+        let head = self.b.create_block();
+        let lane = self.b.append_block_param(head, I32);
+        let first = self.k(I32, 0);
+        self.b.ins().jump(head, &[first.into()]);
+        self.b.switch_to_block(head);
+        if self.goes_in_strips(way) {
+            let [strip, single] = [(); 2].map(|()| self.b.create_block());
+            let next = self.emit().add_k(lane, STRIP.into());
+            let whole = (self.b.ins()).icmp(IntCC::UnsignedLessThanOrEqual, next, end);
+            self.b.ins().brif(whole, strip, &[], single, &[]);
+            self.b.switch_to_block(strip);
+            self.go_strip(sides, way, lane, places);
+            self.go_on_until(end, next, head, over);
+            self.b.switch_to_block(single);
+        }
+        self.go_single(sides, way, lane, places);
+        let next = self.emit().add_k(lane, 1);
+        self.go_on_until(end, next, head, over);
+    }
+
+    /// The same for all threads from one on.
+    fn go_way_from(
+        &mut self,
+        sides: &'a Sides,
+        way: &'a [Block],
+        first: Value,
+        places: &Places,
+        over: clif::Block,
+    ) {
+        let head = self.b.create_block();
+        let lane = self.b.append_block_param(head, I32);
+        self.b.ins().jump(head, &[first.into()]);
+        self.b.switch_to_block(head);
+        let end = self.k(I32, self.width().into());
+        if self.goes_in_strips(way) {
+            let [strip, single] = [(); 2].map(|()| self.b.create_block());
+            let astray = self.emit().and_k(lane, u64::from(STRIP) - 1);
+            self.b.ins().brif(astray, single, &[], strip, &[]);
+            self.b.switch_to_block(strip);
+            self.go_strip(sides, way, lane, places);
+            let next = self.emit().add_k(lane, STRIP.into());
+            self.go_on_until(end, next, head, over);
+            self.b.switch_to_block(single);
+        }
+        self.go_single(sides, way, lane, places);
+        let next = self.emit().add_k(lane, 1);
+        self.go_on_until(end, next, head, over);
+    }
+
+    /// Goes on at `head` with a thread below the end; over if it is not.
+    fn go_on_until(&mut self, end: Value, next: Value, head: clif::Block, over: clif::Block) {
+        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
+        self.b.ins().brif(more, head, &[next.into()], over, &[]);
+    }
+
+    /// Has a strip of threads go a way.
+    fn go_strip(&mut self, sides: &'a Sides, way: &'a [Block], lane: Value, places: &Places) {
+        let lane = self.emit().resize(lane, I64, false);
+        self.set_strip(true);
+        self.go_together_from(sides, way, lane, places);
+        self.set_strip(false);
+    }
+
+    /// Has one thread go a way.
+    fn go_single(&mut self, sides: &'a Sides, way: &'a [Block], lane: Value, places: &Places) {
         let lane = self.emit().resize(lane, I64, false);
         self.set_one_lane(true);
         self.go_together_from(sides, way, lane, places);
         self.set_one_lane(false);
-        let less = self.emit().add_k(left, u64::MAX);
-        let next = self.b.ins().band(left, less);
-        self.b.ins().brif(next, head, &[next.into()], over, &[]);
-        self.b.switch_to_block(over);
     }
 
     /// Whether strips of threads can go a way: what is supposed of threads that go together is asked for whole runs alone.

@@ -19,13 +19,15 @@ pub enum Work {
     None,
 }
 
+/// Does something so many times; gives the time that counts.
+pub type Run<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
+
 /// Something to measure. Those of a group are compared with each other.
 pub struct Bench<'a> {
     pub group: String,
     pub name: String,
     pub work: Work,
-    /// Does it so many times; gives the time that counts.
-    pub run: Box<dyn FnMut(u64) -> Duration + 'a>,
+    pub run: Run<'a>,
 }
 
 /// The four ways that are compared: optimisation level and register allocation.
@@ -44,7 +46,7 @@ pub fn named(settings: &[(&str, &str)]) -> String {
 }
 
 /// Times `f`, so many times.
-pub fn timed<'a, T>(mut f: impl FnMut() -> T + 'a) -> Box<dyn FnMut(u64) -> Duration + 'a> {
+pub fn timed<'a, T>(mut f: impl FnMut() -> T + 'a) -> Run<'a> {
     Box::new(move |times| {
         let start = Instant::now();
         for _ in 0..times {
@@ -59,7 +61,7 @@ pub fn launched<'a>(
     prepared: Prepared,
     kind: EngineKind,
     mut see: impl FnMut(&Outcome) + 'a,
-) -> Box<dyn FnMut(u64) -> Duration + 'a> {
+) -> Run<'a> {
     Box::new(move |times| {
         let once = |_| {
             let outcome = prepared.run(kind).expect("an outcome");

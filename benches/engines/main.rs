@@ -2,8 +2,8 @@
 //! beside C, on the same work in the same run; checked and with the time limit on.
 //!
 //! The C references are compiled here, with `gcc -O3 -march=native -fno-tree-vectorize`, and for the table of kernels without the
-//! last; where there is no gcc they are left out. What is measured is also compared: all ways give the same words, and
-//! what a description says.
+//! last; where there is no gcc they are left out. The table of kernels has the same in OpenCL, too, where pocl is installed
+//! (Debian's `pocl-opencl-icd`). What is measured is also compared: all ways give the same words, and what a description says.
 //!
 //! Criterion measures one bench after the other. The summary at the end (`target/bench/summary.md`, and charts beside it)
 //! is measured apart from it, the benches of a group by turns; it is left out where a filter chooses some benches. So is the table
@@ -14,6 +14,7 @@ mod floats;
 mod groups;
 mod kernels;
 mod measure;
+mod pocl;
 mod reference;
 mod stages;
 mod subject;
@@ -22,6 +23,7 @@ mod summary;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use groups::{Bench, Work};
 use measure::Effort;
+use pocl::Pocl;
 use stages::Stages;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -86,11 +88,14 @@ fn main() {
         .filter(|arg| *arg != "--bench" && *arg != "--test");
     let chosen: Vec<&str> = chosen.map(String::as_str).collect();
     let whole = chosen.is_empty();
+    let with_table = whole || chosen == [KERNELS];
+    // Before any thread is started.
+    let pocl = with_table.then(Pocl::load).flatten();
     if chosen != [KERNELS] {
         measure_engines(whole, smoke);
     }
-    if whole || chosen == [KERNELS] {
-        let table = kernels::Table::measure(smoke);
+    if with_table {
+        let table = kernels::Table::measure(smoke, pocl.as_ref());
         write_table(&table, smoke).expect("a table that can be written");
     }
 }

@@ -80,7 +80,7 @@ impl Subject {
         assert_eq!(difference, None, "{}", self.name);
         let native = outcome(&self.prepare(&self.native, &engine)?, EngineKind::Native)?;
         if let Some(expected) = self.expected() {
-            expected.compare(&native);
+            expected.compare(&native.buffers);
         }
         Ok(())
     }
@@ -97,12 +97,12 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Exactly this.
-    pub fn exactly(kernel: &str, buffers: Vec<Vec<u8>>) -> Self {
+    /// This, or what comes so close.
+    pub fn new(kernel: &str, buffers: Vec<Vec<u8>>, tolerance: Tolerance) -> Self {
         Expected {
             name: kernel.to_string(),
             buffers,
-            tolerance: Tolerance::Exact,
+            tolerance,
         }
     }
 
@@ -110,9 +110,9 @@ impl Expected {
     ///
     /// # Panics
     /// If it is something else.
-    pub fn compare(&self, outcome: &Outcome) {
-        assert_eq!(outcome.buffers.len(), self.buffers.len());
-        for (got, expected) in outcome.buffers.iter().zip(&self.buffers) {
+    pub fn compare(&self, buffers: &[Vec<u8>]) {
+        assert_eq!(buffers.len(), self.buffers.len());
+        for (got, expected) in buffers.iter().zip(&self.buffers) {
             let ty = match self.tolerance {
                 // Nearly always so, and found out fast.
                 Tolerance::Exact if got == expected => continue,

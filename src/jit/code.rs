@@ -684,6 +684,7 @@ impl<'a> Entry<'a> {
             lanes_end: 0,
             record: std::ptr::null_mut(),
             frame: std::ptr::null_mut(),
+            first_frame: std::ptr::null_mut(),
             warp: 0,
             locals: std::ptr::null_mut(),
             local_stride: 0,

@@ -355,6 +355,7 @@ impl Threads for Lanes<'_, '_> {
         (context.lanes, context.stood) = (u32::MAX, 0);
         context.record = first;
         context.frame = self.frames.as_mut_ptr();
+        context.first_frame = context.frame;
         context.warp = 0;
         context.locals = self.locals;
         (context.round_warps, context.round_warp) = (count, 0);

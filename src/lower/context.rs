@@ -146,6 +146,8 @@ pub struct Context {
     pub record: *mut Record,
     /// What the lanes keep while they wait: at which point each stands comes first, `%tid` last; of the warp whose turn it is.
     pub frame: *mut u64,
+    /// The frame of the first warp.
+    pub first_frame: *mut u64,
     /// Where threads stop: which warp runs; the first one, where several run by turns.
     pub warp: u32,
     /// Local memory of the first lane; of the first warp.
@@ -269,6 +271,7 @@ fields! {
     LANES_END: 8 = lanes_end;
     RECORD: 8 = record;
     FRAME: 8 = frame;
+    FIRST_FRAME: 8 = first_frame;
     LOCALS: 8 = locals;
     LOCAL_STRIDE: 8 = local_stride;
     ROUND_WARPS: 4 = round_warps;

@@ -203,12 +203,11 @@ impl<'a> Lower<'a, '_> {
         let barriers = self.modules.barriers(self.id);
         let over = self.b.create_block();
         let whole = self.b.create_block();
-        let point = self.b.append_block_param(whole, I32);
-        match lane.stood {
+        let point = match lane.stood {
             Some(stood) => self.gather_whole(lane, stood, whole, over),
             None if barriers == 0 => return,
             None => self.judge_lanes(lane, barriers, whole, over),
-        }
+        };
         self.b.switch_to_block(whole);
         self.count_runs(lane);
         let index = self.field(Field::ROUND_WARP);
@@ -242,10 +241,7 @@ impl<'a> Lower<'a, '_> {
         self.set_field(Field::ROUND_FROM, point);
         let first = self.k(I32, 0);
         self.begin_turn(lane, first);
-        let back = self.emit().resize(index, I64, false);
-        let step = self.k(I64, frame_bytes(self.plan.frame_bytes) as u64);
-        let back = self.b.ins().imul(back, step);
-        let first = self.b.ins().isub(lane.frame, back);
+        let first = self.uniform(Field::FIRST_FRAME);
         self.set_field(Field::FRAME, first);
         let mut runs = self.field(Field::RUNS);
         // Where warps may run more than once in a turn each has counted its own.
@@ -295,8 +291,14 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Goes to `whole` if all lanes of a warp stand where those of the one before do, and at a barrier, or are over; for warps whose lanes go
-    /// together or not at all. `over` if not.
-    fn gather_whole(&mut self, lane: Lane, stood: Variable, whole: clif::Block, over: clif::Block) {
+    /// together or not at all. `over` if not. Gives where they stand.
+    fn gather_whole(
+        &mut self,
+        lane: Lane,
+        stood: Variable,
+        whole: clif::Block,
+        over: clif::Block,
+    ) -> Value {
         // Neither at a barrier nor over, or not together.
         let [count, first, others] = [(); 3].map(|()| self.b.create_block());
         let warps = self.field(Field::ROUND_WARPS);
@@ -309,18 +311,24 @@ impl<'a> Lower<'a, '_> {
         // The first warp has nobody before it: most likely it stands where those of the last round did.
         let before = self.field(Field::ROUND_POINT);
         let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
-        let args = [point.into()];
-        self.b.ins().brif(with_others, whole, &args, others, &[]);
+        self.b.ins().brif(with_others, whole, &[], others, &[]);
         self.b.switch_to_block(others);
         let index = self.field(Field::ROUND_WARP);
         self.b.ins().brif(index, count, &[], first, &[]);
         self.b.switch_to_block(first);
         self.set_field(Field::ROUND_POINT, point);
-        self.b.ins().jump(whole, &args);
+        self.b.ins().jump(whole, &[]);
+        point
     }
 
     /// The same for warps whose lanes have told their frame where they stand, each by itself or in runs.
-    fn judge_lanes(&mut self, lane: Lane, barriers: u64, whole: clif::Block, over: clif::Block) {
+    fn judge_lanes(
+        &mut self,
+        lane: Lane,
+        barriers: u64,
+        whole: clif::Block,
+        over: clif::Block,
+    ) -> Value {
         let round = self.b.create_block();
         let warps = self.field(Field::ROUND_WARPS);
         self.b.ins().brif(warps, round, &[], over, &[]);
@@ -344,9 +352,10 @@ impl<'a> Lower<'a, '_> {
         self.b.ins().brif(stands, with_others, &[], count, &[]);
         self.b.switch_to_block(with_others);
         self.set_field(Field::ROUND_POINT, point);
-        self.b.ins().jump(whole, &[point.into()]);
+        self.b.ins().jump(whole, &[]);
         self.b.switch_to_block(count);
         self.end_round(lane, over);
+        point
     }
 
     /// The blocks where threads go on, by point.

@@ -351,7 +351,7 @@ impl Job {
     }
 
     /// CTAs that a worker takes at once: few enough that all are busy to the end.
-    fn chunk(&self) -> u64 {
+    pub(super) fn chunk(&self) -> u64 {
         let workers = self.instance.program().engine().pool().threads();
         (self.units() / (workers as u64 * 16)).clamp(1, 64)
     }
@@ -370,6 +370,9 @@ impl Job {
     /// The CTA of a rank in the cluster of an index.
     pub(super) fn block_at(&self, index: u64, rank: u32) -> [u32; 3] {
         let index = match self.seed {
+            None if self.clusters.ctas() == 1 && self.grid[1..] == [1; 2] => {
+                return [index as u32, 0, 0];
+            }
             None => index,
             Some(seed) => shuffled(index, self.units(), seed),
         };

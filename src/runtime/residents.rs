@@ -8,6 +8,7 @@ use crate::error::{Error, Usage};
 use crate::interp::Trace;
 use crate::machine::schedule::Progress;
 use crate::machine::{Fault, FaultKind};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// Most clusters that a worker has at a time.
@@ -34,7 +35,7 @@ impl Job {
             together: false,
             allowed: 1,
             left: true,
-            taken: None,
+            taken: Taken(0..0),
             down: false,
         };
         let result = loop {
@@ -82,14 +83,10 @@ impl Job {
         pass: &mut Pass<'r>,
     ) -> Result<(), (u64, Error)> {
         while pass.left && pass.residents.len() < pass.allowed {
-            let index = match pass.taken.take() {
-                Some(index) => index,
-                None => self.next.fetch_add(1, Ordering::Relaxed),
-            };
-            if index >= self.end.load(Ordering::Relaxed) {
+            let Some(index) = pass.taken.take(self) else {
                 pass.left = false;
                 break;
-            }
+            };
             let block = self.block_at(index, 0);
             if self.stop.is_raised() {
                 if pass.residents.is_empty() {
@@ -97,7 +94,7 @@ impl Job {
                     return Err((index, fault.into()));
                 }
                 // Those that there are tell where they were.
-                pass.taken = Some(index);
+                pass.taken.give_back(index);
                 break;
             }
             let runner = runners.current();
@@ -116,7 +113,7 @@ impl Job {
                 let bytes = ROOM;
                 return Err((index, Usage::HostMemory { bytes }.into()));
             }
-            pass.taken = Some(index);
+            pass.taken.give_back(index);
             pass.allowed = pass.residents.len().max(1);
             break;
         }
@@ -144,17 +141,17 @@ impl Job {
             }
             let mut before = 0;
             let next = || {
-                let only = count == 1 && pass.allowed == 1 && pass.left && pass.taken.is_none();
+                let only = count == 1 && pass.allowed == 1 && pass.left;
                 if !only || self.seed.is_some() {
                     return None;
                 }
-                let next = self.next.fetch_add(1, Ordering::Relaxed);
-                let goes = next < self.end.load(Ordering::Relaxed) && !self.stop.is_raised() && {
+                let next = pass.taken.take(self)?;
+                let goes = !self.stop.is_raised() && {
                     runners.current();
                     pass.together == runners.together()
                 };
                 if !goes {
-                    pass.taken = Some(next);
+                    pass.taken.give_back(next);
                     return None;
                 }
                 before += 1;
@@ -239,8 +236,29 @@ struct Pass<'r> {
     allowed: usize,
     /// Whether there are some that have not begun.
     left: bool,
-    /// One that it has taken and not begun, for want of memory.
-    taken: Option<u64>,
+    /// Those that it has taken and not begun.
+    taken: Taken,
     /// Whether the next pass begins with the last.
     down: bool,
+}
+
+/// Clusters that a worker has taken and not begun.
+struct Taken(Range<u64>);
+
+impl Taken {
+    /// The next of them; it takes some more if there are none. `None` if none are left of the launch.
+    fn take(&mut self, job: &Job) -> Option<u64> {
+        if self.0.is_empty() {
+            let chunk = job.chunk();
+            let first = job.next.fetch_add(chunk, Ordering::Relaxed);
+            self.0 = first..first.saturating_add(chunk);
+        }
+        let next = self.0.next();
+        next.filter(|&next| next < job.end.load(Ordering::Relaxed))
+    }
+
+    /// Takes it back that the one that was taken last should begin.
+    fn give_back(&mut self, index: u64) {
+        self.0.start = index;
+    }
 }

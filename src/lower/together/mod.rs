@@ -22,7 +22,7 @@ use crate::ir::{Block, Inst, Kind, Operand, Reg, RegClass};
 use crate::spmd::uniformity::loads_the_same;
 use crate::spmd::wide::{Leave, Sides};
 use crate::spmd::{Flow, Name, Run, Shape, Wide};
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32X4, F64X2, I8, I32, I32X4, I64, I64X2};
 use cranelift_codegen::ir::{
     self as clif, Endianness, InstBuilder, MemFlagsData, StackSlot, Type, Value,
@@ -37,6 +37,9 @@ pub(super) type Vectors = SmallVec<[Value; 4]>;
 
 /// Bytes of a vector.
 pub(super) const VECTOR: u32 = 16;
+
+/// Fewer vectors than that are looked through for NaN one by one.
+const FEW_SETTLED: usize = 3;
 
 /// Most instructions of a kernel in which what is the same for all runs is computed once.
 const HOISTED: usize = 64;
@@ -442,13 +445,52 @@ impl<'a> Lower<'a, '_> {
     /// The bits of a name's values, NaN canonical where arithmetic computed them.
     pub(super) fn settled_vectors(&mut self, name: Name) -> Vectors {
         let vectors = self.vectors(name);
-        let settled: Vectors = (vectors.iter())
-            .map(|&v| self.emit().settled_vector(v))
-            .collect();
+        let settled = self.settled_together(&vectors);
         if self.varies(name) && settled != vectors {
             self.set_vectors(name, settled.clone());
         }
         settled
+    }
+
+    /// Vectors of one type, likewise: NaN are few, so that several vectors are looked through for them at once.
+    fn settled_together(&mut self, vectors: &Vectors) -> Vectors {
+        let each = |l: &mut Self| -> Vectors {
+            (vectors.iter())
+                .map(|&v| l.emit().settled_vector(v))
+                .collect()
+        };
+        let ty = self.emit().ty(vectors[0]);
+        if vectors.len() < FEW_SETTLED || !ty.lane_type().is_float() {
+            return each(self);
+        }
+        let mut any = None;
+        for pair in vectors.chunks(2) {
+            let second = pair.last().copied().unwrap_or(pair[0]);
+            let unordered = self.b.ins().fcmp(FloatCC::Unordered, pair[0], second);
+            any = Some(match any {
+                None => unordered,
+                Some(any) => self.b.ins().bor(any, unordered),
+            });
+        }
+        let Some(any) = any else {
+            return each(self);
+        };
+        let any = self.b.ins().vhigh_bits(I32, any);
+        let (next, cold) = (self.b.create_block(), self.cold_block());
+        let bits = |l: &mut Self| -> Vectors {
+            let int = ty.as_int();
+            vectors.iter().map(|&v| l.emit().cast(int, v)).collect()
+        };
+        let found: SmallVec<[clif::BlockArg; 8]> = bits(self).into_iter().map(Into::into).collect();
+        self.b.ins().brif(any, cold, &[], next, &found);
+        self.b.switch_to_block(cold);
+        let settled: SmallVec<[clif::BlockArg; 8]> =
+            each(self).into_iter().map(Into::into).collect();
+        self.b.ins().jump(next, &settled);
+        self.b.switch_to_block(next);
+        (vectors.iter())
+            .map(|_| self.b.append_block_param(next, ty.as_int()))
+            .collect()
     }
 
     /// Puts single values together.

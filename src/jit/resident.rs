@@ -399,7 +399,7 @@ impl Threads for Lanes<'_, '_> {
         self.told |= !over || !stops.together;
         let fault = failed.then(|| {
             find_lane(context);
-            self.host.fault(context)
+            Box::new(self.host.fault(context))
         });
         (
             context.round_warps,

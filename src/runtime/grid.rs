@@ -268,9 +268,10 @@ impl Job {
         };
         let (single, together) = (launch(false), launch(true));
         let runners = Runners::new(self, &single, &together).map_err(|e| (0, e))?;
-        let shuffled = self.seed.is_some() && runners.single.can_shuffle();
+        let any = runners.any().map_err(|e| (0, e))?;
+        let shuffled = self.seed.is_some() && any.can_shuffle();
         let accompanied = self.clusters.ctas() > 1;
-        if runners.single.suspends() || shuffled || accompanied {
+        if any.suspends() || shuffled || accompanied {
             return self.run_residents(&runners, trace);
         }
         let shared = self.shared_bytes() as usize;
@@ -289,16 +290,23 @@ impl Job {
     ) -> Result<(), (u64, Error)> {
         let mut taken = Taken::new(self);
         let mut steps = 0;
-        let mut ahead = taken.next().map(|block| (block, runners.current()));
+        let mut ahead = taken.next().map(|block| (block, runners.next()));
         let mut failure = None;
         while let Some((first, runner)) = ahead.take() {
+            let runner = match runner {
+                Ok((runner, _)) => runner,
+                Err(error) => {
+                    failure = Some((taken.index, error));
+                    break;
+                }
+            };
             let next = || {
                 let block = taken.next()?;
-                let current = runners.current();
-                if std::ptr::eq(current, runner) {
+                let next = runners.next();
+                if matches!(next, Ok((next, _)) if std::ptr::eq(next, runner)) {
                     return Some(block);
                 }
-                ahead = Some((block, current));
+                ahead = Some((block, next));
                 None
             };
             match runner.run_blocks(scratch, first, next, trace) {

@@ -97,8 +97,8 @@ impl Job {
                 pass.taken.give_back(index);
                 break;
             }
-            let runner = runners.current();
-            if std::mem::replace(&mut pass.together, runners.together()) != pass.together {
+            let (runner, together) = runners.next().map_err(|error| (index, error))?;
+            if std::mem::replace(&mut pass.together, together) != together {
                 // It is of other code.
                 pass.spare = None;
             }
@@ -147,8 +147,8 @@ impl Job {
                 }
                 let next = pass.taken.take(self)?;
                 let goes = !self.stop.is_raised() && {
-                    runners.current();
-                    pass.together == runners.together()
+                    let next = runners.next();
+                    next.is_ok_and(|(_, together)| together == pass.together)
                 };
                 if !goes {
                     pass.taken.give_back(next);

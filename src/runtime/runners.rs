@@ -18,7 +18,9 @@ const JUDGED: u64 = 32;
 /// The engine of a worker, made ready for a launch.
 pub(super) struct Runners<'a> {
     job: &'a Job,
-    pub(super) single: Runner<'a>,
+    single: OnceCell<Runner<'a>>,
+    /// The launch for that.
+    launch: &'a Launch<'a>,
     /// For threads that go together, once it is there.
     wide: OnceCell<Runner<'a>>,
     /// The launch for that, and the code that may have it; `None` if there is none to be waited for.
@@ -46,30 +48,59 @@ impl<'a> Runners<'a> {
             EngineKind::Native if job.seed.is_none() => Some((program.native()?, together)),
             EngineKind::Native | EngineKind::Interpreter => None,
         };
-        Ok(Runners {
+        let runners = Runners {
             job,
-            single: Runner::new(program, job.kind, job.kernel, single)?,
+            single: OnceCell::new(),
+            launch: single,
             wide: OnceCell::new(),
             awaited,
             since: Cell::new(Instant::now()),
             blocks: Default::default(),
             each: Cell::new(None),
             least: Cell::new(None),
-        })
+        };
+        match awaited {
+            // Of the two it may be all that is needed.
+            Some((code, together)) if code.is_wide(job.kernel) => {
+                let wide = runners.runner(together)?;
+                runners.wide.get_or_init(|| wide);
+            }
+            Some(_) | None => drop(runners.single()?),
+        }
+        Ok(runners)
     }
 
-    /// Who runs the next block.
-    pub(super) fn current(&self) -> &Runner<'a> {
+    fn runner(&self, launch: &'a Launch<'a>) -> Result<Runner<'a>, Error> {
+        let job = self.job;
+        Runner::new(job.instance.program(), job.kind, job.kernel, launch)
+    }
+
+    /// The one for threads one by one.
+    fn single(&self) -> Result<&Runner<'a>, Error> {
+        if let Some(single) = self.single.get() {
+            return Ok(single);
+        }
+        let single = self.runner(self.launch)?;
+        Ok(self.single.get_or_init(|| single))
+    }
+
+    /// Either, for what they have in common.
+    pub(super) fn any(&self) -> Result<&Runner<'a>, Error> {
+        self.wide.get().map_or_else(|| self.single(), Ok)
+    }
+
+    /// Who runs the next block, and whether threads go together in it.
+    pub(super) fn next(&self) -> Result<(&Runner<'a>, bool), Error> {
         let Some((code, launch)) = self.awaited else {
-            return &self.single;
+            return Ok((self.single()?, false));
         };
         let kernel = self.job.kernel;
         if let Some(wide) = self.wide.get().filter(|_| code.is_wide(kernel)) {
             let blocks = self.count(true);
-            if blocks.is_power_of_two() && self.is_slower(blocks) && blocks >= JUDGED {
+            if blocks.is_power_of_two() && self.is_slower(blocks) {
                 code.give_up_wide(kernel);
             }
-            return wide;
+            return Ok((wide, true));
         }
         let asked = self.blocks[0].get() + 1;
         if asked.is_power_of_two() && self.pays(code, asked) {
@@ -78,33 +109,31 @@ impl<'a> Runners<'a> {
         }
         if code.is_wide(kernel)
             // The launch is the same but for that.
-            && let Ok(wide) = Runner::new(self.job.instance.program(), self.job.kind, kernel, launch)
+            && let Ok(wide) = self.runner(launch)
         {
             self.since.set(Instant::now());
             self.count(true);
-            return self.wide.get_or_init(|| wide);
+            return Ok((self.wide.get_or_init(|| wide), true));
         }
         self.count(false);
-        &self.single
+        Ok((self.single()?, false))
     }
 
     /// Ends a stretch of blocks with threads that go together, which is half of those that there were; whether they took longer than
-    /// others did in each of the stretches.
+    /// others did in each of the stretches. The first begins with half of those that are judged.
     fn is_slower(&self, blocks: u64) -> bool {
-        let stretch = u128::from(blocks / 2);
-        let time = self.since.replace(Instant::now()).elapsed().as_nanos();
-        let Some(each) = time.checked_div(stretch) else {
+        if blocks < JUDGED / 2 {
             return false;
-        };
+        }
+        let now = Instant::now();
+        let time = now.duration_since(self.since.replace(now)).as_nanos();
+        if blocks < JUDGED {
+            return false;
+        }
+        let each = time / u128::from(blocks / 2);
         let least = self.least.get().map_or(each, |least| least.min(each));
         self.least.set(Some(least));
         self.each.get().is_some_and(|single| least > single)
-    }
-
-    /// Whether threads go together in the blocks that [`Runners::current`] ran last.
-    pub(super) fn together(&self) -> bool {
-        (self.wide.get().zip(self.awaited))
-            .is_some_and(|(_, (code, _))| code.is_wide(self.job.kernel))
     }
 
     /// Counts a block; gives how many there are of its kind.

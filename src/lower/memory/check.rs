@@ -264,6 +264,13 @@ impl Lower<'_, '_> {
             let within = self.emit().cmp_k(IntCC::UnsignedLessThan, steps, limit);
             return (within, translation);
         }
+        // The last piece is looked at, where going on to it is known not to wrap around.
+        let farthest = self.emit().known_bits(steps).most;
+        if units > 1 && farthest.checked_add(units).is_some() {
+            let last = self.emit().add_k(steps, units - 1);
+            let within = self.b.ins().icmp(IntCC::UnsignedLessThan, last, limit);
+            return (within, translation);
+        }
         if units > 1 {
             limit = self.emit().add_k(limit, 1u64.wrapping_sub(units));
             let zero = self.k(I64, 0);

@@ -147,7 +147,7 @@ pub struct Rounds {
     /// Whether they are all, and all their threads are over.
     pub over: bool,
     /// What a thread of the warp behind these did wrong.
-    pub fault: Option<Fault>,
+    pub fault: Option<Box<Fault>>,
 }
 
 /// How far a CTA has come.
@@ -186,7 +186,7 @@ pub struct Schedule {
 
 /// A warp. Masks of lanes; each live lane is in one of `ready` to `barred`. The record comes first, for [`Records`].
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Warp {
     record: Record,
     /// Not over.
@@ -220,15 +220,15 @@ struct Undefined {
 impl Schedule {
     /// Of a CTA of so many threads, none of which has begun. The canonical one, unless it is to be shuffled.
     pub fn new(threads: u32, shuffle: Option<Shuffle>) -> Self {
-        let warps = threads.div_ceil(LANES as u32);
-        let warp = |index: u32| {
-            let mut warp = Warp::default();
-            warp.restart(threads - index * LANES as u32);
-            warp
-        };
+        let mut warp = Warp::default();
+        warp.restart(LANES as u32);
+        let mut warps = vec![warp; threads.div_ceil(LANES as u32) as usize];
+        if let Some((last, before)) = warps.split_last_mut() {
+            last.restart(threads - (before.len() * LANES) as u32);
+        }
         Schedule {
             threads,
-            warps: (0..warps).map(warp).collect(),
+            warps,
             barriers: Vec::new(),
             live: threads,
             runs: 0,
@@ -392,7 +392,7 @@ impl Schedule {
             }
         }
         match fault {
-            Some(fault) => Err(self.ended(fault, threads)),
+            Some(fault) => Err(self.ended(*fault, threads)),
             None => Ok(Some((ran, last_runs))),
         }
     }

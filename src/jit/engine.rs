@@ -15,7 +15,7 @@ use crate::ir::{FuncId, Function as IrFunction, FunctionKind, Inst, Module};
 use crate::lower::context::Entry;
 use crate::lower::region::frame_bytes;
 use crate::lower::{self, Abilities, Lowered, Options, Site, Sites, Symbol};
-use crate::machine::schedule::{Known, LANES, YIELDED};
+use crate::machine::schedule::{Known, YIELDED};
 use crate::spmd::facts::SHALLOW;
 use crate::spmd::regions::Stop;
 use crate::spmd::{
@@ -99,15 +99,15 @@ pub(super) struct Stops {
     pub(super) sites: Box<[u32]>,
     /// Whether there are barriers at which code turns from warp to warp.
     pub(super) rounds: bool,
-    /// Whether whole warps go together.
-    pub(super) together: bool,
+    /// How many lanes of a warp have turns together; 0 where each goes by itself.
+    pub(super) run: u32,
     /// Whether warps pass operations at which they would stop, and count them.
     pub(super) passes: bool,
-    /// For each point what the frame of a warp is told of its first lane alone.
+    /// For each point what the frame of a warp is told of the first lane of a run alone.
     pub(super) told: Box<[Box<[Told]>]>,
 }
 
-/// What a warp whose lanes go together tells its frame of its first lane alone.
+/// What lanes that have turns together tell the frame of their warp of the first of them alone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told {
     /// Where.
@@ -121,7 +121,7 @@ pub(super) struct Told {
 impl Told {
     /// All of it that a kernel keeps at its points.
     fn new(plan: &FunctionPlan) -> Box<[Box<[Told]>]> {
-        let Some(wide) = plan.wide.as_ref().filter(|w| w.width == LANES as u32) else {
+        let Some(wide) = plan.wide.as_ref().filter(|w| w.by_turns) else {
             return plan.crossings.iter().map(|_| [].into()).collect();
         };
         let told = |(&name, &slot): (&Name, &FrameSlot)| {
@@ -154,7 +154,9 @@ impl Stops {
                 })
                 .collect(),
             rounds: barriers != 0,
-            together: (plan.wide.as_ref()).is_some_and(|wide| wide.width == LANES as u32),
+            run: (plan.wide.as_ref())
+                .filter(|wide| wide.by_turns)
+                .map_or(0, |wide| wide.width),
             passes: (plan.wide.as_ref()).is_some_and(|wide| wide.turns.is_some()),
             told: Told::new(plan),
         })

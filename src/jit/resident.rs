@@ -13,6 +13,7 @@ use crate::machine::schedule::{
 };
 use crate::machine::{Buffer, Fault, FaultKind, Room, Seat};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// A CTA of a kernel whose threads may stop, or which has others in its cluster.
 #[derive(Debug)]
@@ -228,7 +229,11 @@ impl<'a> Resident<'a> {
         let (words, stride) = (self.words, self.stride);
         let locals = self.local.as_ptr();
         let sites = entry.stops().map_or(&[][..], |stops| &stops.sites);
-        let rows = entry.launch.block[0].is_multiple_of(LANES as u32);
+        let run = match entry.stops() {
+            Some(stops) if stops.run > 0 => stops.run,
+            Some(_) | None => LANES as u32,
+        };
+        let rows = entry.launch.block[0].is_multiple_of(run);
         let fresh = rows && std::mem::take(&mut self.fresh);
         let schedule = &mut self.schedule;
         let answers = &mut self.answers;
@@ -246,6 +251,7 @@ impl<'a> Resident<'a> {
                     frames,
                     words,
                     locals,
+                    run: run as usize,
                     rows,
                     fresh,
                     told: true,
@@ -274,7 +280,9 @@ pub(super) struct Lanes<'a, 'e> {
     frames: &'a mut [u64],
     words: usize,
     locals: *mut u8,
-    /// Whether warps are rows of threads, and no thread has begun.
+    /// How many lanes of a warp have turns together.
+    run: usize,
+    /// Whether these are rows of threads, and no thread has begun.
     rows: bool,
     fresh: bool,
     /// Whether frames say that lanes stand elsewhere than at the start.
@@ -324,6 +332,8 @@ impl Threads for Lanes<'_, '_> {
         (self.fresh, self.told) = (false, true);
         (context.record, context.stood) = (&raw mut *record, 0);
         context.left = most;
+        // There are no others that stand somewhere.
+        (context.round_lane, context.round_point) = (0, context::NOWHERE);
         context.frame = frame.as_mut_ptr();
         context.warp = warp as u32;
         context.locals = self.locals.wrapping_add(warp * LANES * stride);
@@ -338,6 +348,9 @@ impl Threads for Lanes<'_, '_> {
             return Err(self.host.fault(self.context));
         }
         let runs = 1 + most.saturating_sub(self.context.left);
+        if self.run < LANES {
+            self.tell_runs(warp, 0);
+        }
         let together = match self.context.stood {
             0 => self.stopped(warp, lanes, record),
             stood => Some(self.tell(warp, stood, record)),
@@ -364,6 +377,7 @@ impl Threads for Lanes<'_, '_> {
             false => context::NOWHERE,
         };
         context.round_from = from;
+        (context.round_lane, context.round_beside) = (0, LANES as u32);
         let [x, y, z] = context.block;
         let in_line = from == context::START && [y, z] == [1; 2];
         context.last_of_line = if in_line { x / LANES as u32 - 1 } else { 0 };
@@ -388,15 +402,20 @@ impl Threads for Lanes<'_, '_> {
         } else {
             context.stood
         };
+        let beside = context.round_beside as usize;
+        let (others, last) = match beside {
+            LANES => (context.round_point, Some(last).filter(|&point| point != 0)),
+            _ => (context.round_others, None),
+        };
         self.stand = Stand {
             ran: ran as usize,
-            others: context.round_point,
-            last: Some(last).filter(|&point| point != 0),
+            others,
+            last,
             behind: Some(context.round_from).filter(|&point| opened && point != context::NOWHERE),
         };
         let over = ran == count && [context.stood, context.round_point] == [EXITED; 2];
         // Warps that go together tell them nothing.
-        self.told |= !over || !stops.together;
+        self.told |= !over || stops.run == 0;
         let fault = failed.then(|| {
             find_lane(context);
             Box::new(self.host.fault(context))
@@ -407,6 +426,11 @@ impl Threads for Lanes<'_, '_> {
             context.last_of_line,
         ) = (0, 0, 0);
         context.round_from = context::NOWHERE;
+        if beside < LANES && !failed && ran > 0 {
+            let last = ran as usize - 1;
+            self.tell_lanes(last, 0..beside, others);
+            self.tell_runs(last, beside);
+        }
         Some(Rounds {
             opened,
             ran,
@@ -501,31 +525,50 @@ impl Lanes<'_, '_> {
         site.copied().unwrap_or(EXITED)
     }
 
-    /// Tells the frame of all lanes of a warp what it knows of the first, and the record that they stand at a point; gives the site.
+    /// Tells the frame of all lanes of a warp what it knows of the first of each run, and the record that they stand at a point; gives the site.
     fn tell(&mut self, warp: usize, point: u32, record: &mut Record) -> u32 {
+        self.tell_lanes(warp, 0..LANES, point);
+        let site = self.site(point);
+        record.sites = [site; LANES];
+        site
+    }
+
+    /// Tells the frame of the runs of a warp from a lane on that stopped together where native code says.
+    fn tell_runs(&mut self, warp: usize, from: usize) {
+        for first in (from..LANES).step_by(self.run) {
+            match self.context.round_stood[first] {
+                0 => {}
+                point => self.tell_lanes(warp, first..first + self.run, point),
+            }
+        }
+    }
+
+    /// Tells the frame that lanes of a warp, which are whole runs, stand at a point, and all of each run what it knows of the first.
+    fn tell_lanes(&mut self, warp: usize, lanes: Range<usize>, point: u32) {
         self.told = true;
         let frame = &mut self.frames[warp * self.words..][..self.words];
-        frame[..LANES / 2].fill(word([point; 2]));
+        frame[lanes.start / 2..lanes.end / 2].fill(word([point; 2]));
         let told = (self.entry.stops())
             .and_then(|stops| stops.told.get((point as usize).wrapping_sub(1)))
             .map_or(&[][..], |told| told);
         for &Told { slot, stride, mask } in told {
             let words = &mut frame[(slot.offset / 8) as usize..];
-            let first = match slot.wide {
-                true => words[0],
-                false => halves(words[0])[0].into(),
-            };
-            let of = |lane: usize| first.wrapping_add(stride.wrapping_mul(lane as u64)) & mask;
-            match slot.wide {
-                true => (0..).zip(&mut words[..LANES]).for_each(|(i, w)| *w = of(i)),
-                false => (0..)
-                    .zip(&mut words[..LANES / 2])
-                    .for_each(|(i, w)| *w = word([of(2 * i), of(2 * i + 1)].map(|v| v as u32))),
+            for start in lanes.clone().step_by(self.run) {
+                let first = match slot.wide {
+                    true => words[start],
+                    false => halves(words[start / 2])[0].into(),
+                };
+                let of = |lane: usize| first.wrapping_add(stride.wrapping_mul(lane as u64)) & mask;
+                match slot.wide {
+                    true => (0..)
+                        .zip(&mut words[start..][..self.run])
+                        .for_each(|(i, w)| *w = of(i)),
+                    false => (0..)
+                        .zip(&mut words[start / 2..][..self.run / 2])
+                        .for_each(|(i, w)| *w = word([of(2 * i), of(2 * i + 1)].map(|v| v as u32))),
+                }
             }
         }
-        let site = self.site(point);
-        record.sites = [site; LANES];
-        site
     }
 
     /// Tells the record where lanes stopped, which they have left at the beginning of the frame; gives where if it is the

@@ -1,6 +1,6 @@
 //! What native code and its host share: the context that every function gets, by layout.
 
-use crate::machine::schedule::Record;
+use crate::machine::schedule::{LANES, Record};
 use crate::spmd::MOST_BETWEEN;
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -160,6 +160,14 @@ pub struct Context {
     pub round_warp: u32,
     /// The point at which the warps before it stand, from 1 on.
     pub round_point: u32,
+    /// The first lane of the run whose turn it is, where runs of fewer lanes than a warp has have turns.
+    pub round_lane: u32,
+    /// In the end: so many lanes of the warp that ran last, from the first one on, stand where those of the warps before do, which is
+    /// `round_others` if it is not all of them.
+    pub round_beside: u32,
+    pub round_others: u32,
+    /// Where runs of the warp that ran last stand which do not, by the first lane: as `stood`.
+    pub round_stood: [u32; LANES],
     /// In the end: where all lanes of the warp that ran last stand, which went together to there: a point, from 1 on, or
     /// [`EXITED`](crate::machine::schedule::EXITED), and nobody has told the frame. 0 if they did not.
     pub stood: u32,
@@ -277,6 +285,10 @@ fields! {
     ROUND_WARPS: 4 = round_warps;
     ROUND_WARP: 4 = round_warp;
     ROUND_POINT: 4 = round_point;
+    ROUND_LANE: 4 = round_lane;
+    ROUND_BESIDE: 4 = round_beside;
+    ROUND_OTHERS: 4 = round_others;
+    ROUND_STOOD: 4 = round_stood;
     STOOD: 4 = stood;
     ROUND_FROM: 4 = round_from;
     LAST_OF_LINE: 4 = last_of_line;

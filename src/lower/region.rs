@@ -5,7 +5,7 @@
 //! slot by slot, a lane beside the other, and first of all at which point it stands. The schedule's [`Record`] gets the sources
 //! of meetings, but for constants.
 
-use super::context::{DONE, Field};
+use super::context::{DONE, Field, NOWHERE};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
 use crate::ir::{Block, Inst};
@@ -51,6 +51,8 @@ pub(super) struct Lane {
     pub(super) done: clif::Block,
     /// Where all lanes of a warp that went together stopped: a point, from 1 on, or [`EXITED`]; 0 for a warp whose lanes did not.
     pub(super) stood: Option<Variable>,
+    /// How many lanes have turns together, where it is not all of a warp.
+    pub(super) run: Option<u32>,
     /// How often such a warp may still run in its turn, where it passes operations at which it would stop.
     pub(super) left: Option<Variable>,
     /// How many warps behind it have nothing to do in this turn, either, where they may not have.
@@ -81,7 +83,7 @@ impl<'a> Lower<'a, '_> {
         let frame = self.field(Field::FRAME);
         let kept = self.plan.frame_bytes.into();
         let tids = self.emit().add_k(frame, kept);
-        let whole = wide.filter(|wide| wide.width == LANES as u32);
+        let whole = wide.filter(|wide| wide.by_turns);
         let yields = |stop| match stop {
             Stop::Yields(_) => true,
             Stop::Meets { .. } => false,
@@ -96,6 +98,7 @@ impl<'a> Lower<'a, '_> {
             direct: !yields && !self.plan.calls && wide.is_none(),
             done: self.b.create_block(),
             stood: whole.map(|_| self.b.declare_var(I32)),
+            run: (whole.map(|wide| wide.width)).filter(|&width| width < LANES as u32),
             left: whole
                 .and_then(|wide| wide.turns.as_ref())
                 .map(|_| self.b.declare_var(I32)),
@@ -122,6 +125,11 @@ impl<'a> Lower<'a, '_> {
             self.warp_together(lane, wide);
         }
         let wanted = self.wanted_lanes();
+        if lane.run.is_some() {
+            let some = self.b.create_block();
+            self.b.ins().brif(wanted, some, &[], lane.done, &[]);
+            self.b.switch_to_block(some);
+        }
         self.first_lane(lane, wanted);
         self.b.switch_to_block(lane.head);
         if let (Some(wide), None) = (wide, whole) {
@@ -204,11 +212,19 @@ impl<'a> Lower<'a, '_> {
         let over = self.b.create_block();
         let whole = self.b.create_block();
         let point = match lane.stood {
-            Some(stood) => self.gather_whole(lane, stood, whole, over),
+            Some(stood) => match lane.run {
+                None => self.gather_whole(lane, stood, whole, over),
+                Some(run) => self.gather_run(lane, (stood, run), warp, whole, over),
+            },
             None if barriers == 0 => return,
             None => self.judge_lanes(lane, barriers, whole, over),
         };
         self.b.switch_to_block(whole);
+        if let Some(run) = lane.run {
+            self.next_run(run, warp);
+            let first = self.k(I32, 0);
+            self.set_field(Field::ROUND_LANE, first);
+        }
         self.count_runs(lane);
         let index = self.field(Field::ROUND_WARP);
         let mut next = self.emit().add_k(index, 1);
@@ -321,6 +337,81 @@ impl<'a> Lower<'a, '_> {
         point
     }
 
+    /// The same for runs of fewer lanes, which have turns one after the other: goes to `whole` if all lanes of one stand where those of the warp before and
+    /// of the runs before it do. Where one does not, the rest of the warp still has its turn.
+    fn gather_run(
+        &mut self,
+        lane: Lane,
+        (stood, run): (Variable, u32),
+        warp: clif::Block,
+        whole: clif::Block,
+        over: clif::Block,
+    ) -> Value {
+        let [apart, others, by_turns, first] = [(); 4].map(|()| self.b.create_block());
+        self.b.ins().jump(apart, &[]);
+        self.b.switch_to_block(lane.gathered);
+        let point = self.b.append_block_param(lane.gathered, I32);
+        self.b.def_var(stood, point);
+        let before = self.field(Field::ROUND_POINT);
+        let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
+        self.b.ins().brif(with_others, whole, &[], others, &[]);
+        self.b.switch_to_block(others);
+        let [index, at] = [Field::ROUND_WARP, Field::ROUND_LANE].map(|field| self.field(field));
+        let behind = self.b.ins().bor(index, at);
+        self.b.ins().brif(behind, apart, &[], by_turns, &[]);
+        self.b.switch_to_block(by_turns);
+        let warps = self.field(Field::ROUND_WARPS);
+        self.b.ins().brif(warps, first, &[], apart, &[]);
+        self.b.switch_to_block(first);
+        self.set_field(Field::ROUND_POINT, point);
+        self.b.ins().jump(whole, &[]);
+
+        self.b.switch_to_block(apart);
+        let [look, note, next, ends, count] = [(); 5].map(|()| self.b.create_block());
+        let at = self.field(Field::ROUND_LANE);
+        let offset = self.emit().resize(at, I64, false);
+        let offset = self.emit().shl_k(offset, 2);
+        let to = self.b.ins().iadd(self.context, offset);
+        let stands = self.b.use_var(stood);
+        let offset = Field::ROUND_STOOD.offset;
+        self.b.ins().store(trusted(), stands, to, offset);
+        let warps = self.field(Field::ROUND_WARPS);
+        self.b.ins().brif(warps, look, &[], next, &[]);
+        self.b.switch_to_block(look);
+        let beside = self.field(Field::ROUND_BESIDE);
+        let all = self.emit().cmp_k(IntCC::Equal, beside, LANES as u64);
+        self.b.ins().brif(all, note, &[], next, &[]);
+        self.b.switch_to_block(note);
+        self.set_field(Field::ROUND_BESIDE, at);
+        let before = self.field(Field::ROUND_POINT);
+        self.set_field(Field::ROUND_OTHERS, before);
+        let nowhere = self.k(I32, NOWHERE.into());
+        self.set_field(Field::ROUND_POINT, nowhere);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.next_run(run, warp);
+        self.b.ins().jump(ends, &[]);
+        self.b.switch_to_block(ends);
+        let warps = self.field(Field::ROUND_WARPS);
+        self.b.ins().brif(warps, count, &[], over, &[]);
+        self.b.switch_to_block(count);
+        self.end_round(lane, over);
+        point
+    }
+
+    /// Turns to the next run of the warp, if there is one.
+    fn next_run(&mut self, run: u32, warp: clif::Block) {
+        let [next, over] = [(); 2].map(|()| self.b.create_block());
+        let at = self.field(Field::ROUND_LANE);
+        let at = self.emit().add_k(at, run.into());
+        let more = self.emit().cmp_k(IntCC::UnsignedLessThan, at, LANES as u64);
+        self.b.ins().brif(more, next, &[], over, &[]);
+        self.b.switch_to_block(next);
+        self.set_field(Field::ROUND_LANE, at);
+        self.b.ins().jump(warp, &[]);
+        self.b.switch_to_block(over);
+    }
+
     /// The same for warps whose lanes have told their frame where they stand, each by itself or in runs.
     fn judge_lanes(
         &mut self,
@@ -417,7 +508,15 @@ impl<'a> Lower<'a, '_> {
     /// The lanes that are to run, in 64 bits.
     fn wanted_lanes(&mut self) -> Value {
         let lanes = self.field(Field::LANES);
-        self.emit().resize(lanes, I64, false)
+        let lanes = self.emit().resize(lanes, I64, false);
+        let Some(run) = self.lane.and_then(|lane| lane.run) else {
+            return lanes;
+        };
+        // Of the run whose turn it is.
+        let at = self.field(Field::ROUND_LANE);
+        let own = self.k(I64, (1 << run) - 1);
+        let own = self.b.ins().ishl(own, at);
+        self.b.ins().band(lanes, own)
     }
 
     /// Turns to the first of some lanes, and notes where those beside it end.

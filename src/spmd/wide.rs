@@ -18,7 +18,7 @@ use super::ssa::Ssa;
 use super::steady::Steady;
 use super::turns::Turns;
 use super::uniformity::{Of, Shape, Supposed, Uniformity};
-use super::{Crossing, Flow};
+use super::{Crossing, Flow, NUMBERED};
 use crate::diag::Span;
 use crate::ir::control::Terminator;
 use crate::ir::{BasicBlock, Block, Function, Inst, Kind, Module, Operand};
@@ -66,6 +66,8 @@ pub struct Leave {
 pub struct Wide {
     /// Threads of a run.
     pub width: u32,
+    /// Whether runs have turns, from barrier to barrier: whole warps do, and parts of warps where there is nothing but barriers of all threads.
+    pub by_turns: bool,
     /// The kernel, cut.
     pub function: Function,
     /// Where its threads stop, if they do.
@@ -124,6 +126,14 @@ impl Wide {
         let passes = |point: u32| passed[point as usize];
         let by_warps = passed.contains(&true);
         let width = if by_warps { LANES as u32 } else { width };
+        let by_turns = width == LANES as u32
+            || regions.is_some_and(|(r, _)| {
+                (r.points.len() < NUMBERED as usize)
+                    && (0..r.points.len() as u32).all(|point| {
+                        let known = r.meeting(point).map(|(site, _)| &known[site as usize]);
+                        known.is_some_and(|known| known.plain_barrier().is_some())
+                    })
+            });
         let unset = |name| ssa.is_unset(name);
         let of = Of {
             module,
@@ -222,6 +232,7 @@ impl Wide {
             .collect();
         Some(Wide {
             width,
+            by_turns,
             together,
             single,
             uniformity,

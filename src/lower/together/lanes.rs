@@ -23,6 +23,8 @@ struct Unsure {
     /// Where it turned out that they do, and the point.
     block: clif::Block,
     point: Value,
+    /// Where those go on that cannot go together from a point of which only that is known.
+    retreat: clif::Block,
 }
 
 impl<'a> Lower<'a, '_> {
@@ -55,10 +57,17 @@ impl<'a> Lower<'a, '_> {
         self.go_together(lane, wide, point, None, [apart, alone]);
     }
 
-    /// Tries to have a whole warp go together; goes on where each lane goes for itself.
+    /// Tries to have a whole warp go together, or the run of its lanes whose turn it is; goes on where each lane goes for itself.
     pub(in super::super) fn warp_together(&mut self, lane: Lane, wide: &'a Wide) {
+        let width = wide.width;
         let [check, look, run, known, apart, alone] = [(); 6].map(|()| self.b.create_block());
-        let first = self.k(I64, 0);
+        let first = match lane.run {
+            None => self.k(I64, 0),
+            Some(_) => {
+                let at = self.field(Field::ROUND_LANE);
+                self.emit().resize(at, I64, false)
+            }
+        };
         self.b.def_var(lane.number, first);
         if let Some(skipped) = lane.skipped {
             let none = self.k(I32, 0);
@@ -71,9 +80,14 @@ impl<'a> Lower<'a, '_> {
         let from = self.field(Field::ROUND_FROM);
         self.b.ins().jump(known, &[]);
         self.b.switch_to_block(check);
-        let lanes = self.field(Field::LANES);
-        let all = self.emit().cmp_k(IntCC::Equal, lanes, u32::MAX.into());
-        let last = self.k(I64, LANES as u64 - 1);
+        let mut lanes = self.field(Field::LANES);
+        if lane.run.is_some() {
+            lanes = self.b.ins().ushr(lanes, first);
+        }
+        let own = u64::from(u32::MAX >> (LANES as u32 - width));
+        let lanes = self.emit().and_k(lanes, own);
+        let all = self.emit().cmp_k(IntCC::Equal, lanes, own);
+        let last = self.emit().add_k(first, u64::from(width) - 1);
         let row = self.is_row(lane, last);
         let mut both = self.b.ins().band(all, row);
         if let (Some(left), Some(turns)) = (lane.left, &wide.turns) {
@@ -84,24 +98,29 @@ impl<'a> Lower<'a, '_> {
         }
         self.b.ins().brif(both, look, &[], alone, &[]);
         self.b.switch_to_block(look);
-        let (found, same) = self.where_lanes_stand(lane.frame, LANES as u32);
+        let at = self.lane_frame(lane, false);
+        let (found, same) = self.where_lanes_stand(at, width);
         self.b.ins().brif(same, run, &[], alone, &[]);
-        // Lanes that cannot go together from where the frame has been told of the first one alone: the host tells it of all.
+        // Lanes that cannot go together from where the frame has been told of the first one alone: it is told of all, by the host where they are
+        // all of the warp.
         let retreat = self.b.create_block();
         self.b.switch_to_block(apart);
         let from_here = self.field(Field::ROUND_FROM);
         let unknown = self.emit().cmp_k(IntCC::Equal, from_here, NOWHERE.into());
         self.b.ins().brif(unknown, alone, &[], retreat, &[]);
-        self.b.switch_to_block(retreat);
-        let others = self.field(Field::ROUND_POINT);
-        self.set_field(Field::STOOD, others);
-        let done = self.k(I32, DONE.into());
-        self.b.ins().return_(&[done]);
+        if lane.run.is_none() {
+            self.b.switch_to_block(retreat);
+            let others = self.field(Field::ROUND_POINT);
+            self.set_field(Field::STOOD, others);
+            let done = self.k(I32, DONE.into());
+            self.b.ins().return_(&[done]);
+        }
         self.b.switch_to_block(known);
         let unsure = Unsure {
             head: check,
             block: run,
             point: found,
+            retreat,
         };
         self.go_together(lane, wide, from, Some(unsure), [apart, alone]);
     }
@@ -169,6 +188,7 @@ impl<'a> Lower<'a, '_> {
             head,
             block,
             point: found,
+            retreat,
         }) = unsure
         {
             let unknown = self.emit().cmp_k(IntCC::Equal, point, NOWHERE.into());
@@ -182,6 +202,10 @@ impl<'a> Lower<'a, '_> {
                     Some(all) => self.b.ins().brif(all, resume, &[], alone, &[]),
                     None => self.b.ins().jump(resume, &[]),
                 };
+            }
+            if lane.run.is_some() {
+                self.b.switch_to_block(retreat);
+                self.tell_frame(lane, passing, alone);
             }
         } else {
             self.b.ins().jump(start, &[]);
@@ -211,6 +235,55 @@ impl<'a> Lower<'a, '_> {
         self.b.switch_to_block(alone);
     }
 
+    /// Tells the frame of all lanes of the run what it knows of the first of them, which all have come from a point; goes on elsewhere.
+    fn tell_frame(&mut self, lane: Lane, regions: &Regions, next: clif::Block) {
+        let from = self.field(Field::ROUND_FROM);
+        let points: Vec<clif::Block> = (regions.points.iter())
+            .map(|_| self.b.create_block())
+            .collect();
+        self.turn_to(from, next, &points);
+        let plan = self.plan;
+        for (block, (number, crossing)) in points.into_iter().zip((1..).zip(&plan.crossings)) {
+            self.b.switch_to_block(block);
+            for (&name, &slot) in crossing.framed.iter().zip(&crossing.slots) {
+                let stride = match self.shape(name) {
+                    Shape::Varying => continue,
+                    Shape::Uniform => 0,
+                    Shape::Affine(stride) => stride,
+                };
+                let value = self.framed_of_first(lane, name, slot);
+                let class = plan.names.class(name);
+                let mut vectors = self.spread(class, value, stride);
+                if class == RegClass::Pred {
+                    vectors = self.bit_of(&vectors);
+                }
+                self.keep_vectors(lane, slot, vectors);
+            }
+            self.stand_at(lane, number);
+            self.b.ins().jump(next, &[]);
+        }
+    }
+
+    /// Keeps what all lanes of the run have of a name in a slot.
+    fn keep_vectors(&mut self, lane: Lane, slot: FrameSlot, vectors: Vectors) {
+        let at = self.lane_frame(lane, slot.wide);
+        for (k, vector) in (0..).zip(vectors) {
+            let offset = slot.offset as i32 + k * VECTOR as i32;
+            self.b.ins().store(trusted(), vector, at, offset);
+        }
+    }
+
+    /// Tells the frame that all lanes of the run stand at a point, by its number from 1 on, or are over.
+    fn stand_at(&mut self, lane: Lane, point: u32) {
+        let point = self.k(I32, point.into());
+        let points = self.emit().all_lanes(I32X4, point);
+        let at = self.lane_frame(lane, false);
+        for i in 0..self.width() / 4 {
+            let offset = (i * VECTOR) as i32;
+            self.b.ins().store(trusted(), points, at, offset);
+        }
+    }
+
     /// All lanes of the run stand at a point, by its number from 1 on, or are over; turns to the next.
     fn leave_together(&mut self, lane: Lane, point: u32) {
         self.tell_left(lane);
@@ -229,13 +302,7 @@ impl<'a> Lower<'a, '_> {
             };
             return;
         }
-        let point = self.k(I32, point.into());
-        let points = self.emit().all_lanes(I32X4, point);
-        let at = self.lane_frame(lane, false);
-        for i in 0..self.width() / 4 {
-            let offset = (i * VECTOR) as i32;
-            self.b.ins().store(trusted(), points, at, offset);
-        }
+        self.stand_at(lane, point);
         let number = self.b.use_var(lane.number);
         let width = self.width().into();
         let next = self.emit().add_k(number, width);
@@ -300,10 +367,7 @@ impl<'a> Lower<'a, '_> {
             if class == RegClass::Pred {
                 vectors = self.bit_of(&vectors);
             }
-            for (k, vector) in (0..).zip(vectors) {
-                let offset = slot.offset as i32 + k * VECTOR as i32;
-                self.b.ins().store(trusted(), vector, at, offset);
-            }
+            self.keep_vectors(lane, *slot, vectors);
         }
         if idle.is_some() {
             self.keep_for_skipped(lane, point, &alike);

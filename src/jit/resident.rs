@@ -333,7 +333,7 @@ impl Threads for Lanes<'_, '_> {
         (context.record, context.stood) = (&raw mut *record, 0);
         context.left = most;
         // There are no others that stand somewhere.
-        (context.round_lane, context.round_point) = (0, context::NOWHERE);
+        (context.round_lane, context.round_point) = (0, 0);
         context.frame = frame.as_mut_ptr();
         context.warp = warp as u32;
         context.locals = self.locals.wrapping_add(warp * LANES * stride);
@@ -348,12 +348,14 @@ impl Threads for Lanes<'_, '_> {
             return Err(self.host.fault(self.context));
         }
         let runs = 1 + most.saturating_sub(self.context.left);
-        if self.run < LANES {
-            self.tell_runs(warp, 0);
-        }
         let together = match self.context.stood {
-            0 => self.stopped(warp, lanes, record),
-            stood => Some(self.tell(warp, stood, record)),
+            stood if stood != 0 && self.run == LANES => Some(self.tell(warp, stood, record)),
+            _ => {
+                if self.run < LANES {
+                    self.tell_runs(warp, 0);
+                }
+                self.stopped(warp, lanes, record)
+            }
         };
         Ok(Ran { together, runs })
     }

@@ -5,7 +5,7 @@
 //! slot by slot, a lane beside the other, and first of all at which point it stands. The schedule's [`Record`] gets the sources
 //! of meetings, but for constants.
 
-use super::context::{DONE, Field, NOWHERE};
+use super::context::{DONE, Field};
 use super::emit::clif_type;
 use super::function::{Lower, constant_memory, trusted};
 use crate::ir::{Block, Inst};
@@ -385,8 +385,9 @@ impl<'a> Lower<'a, '_> {
         self.set_field(Field::ROUND_BESIDE, at);
         let before = self.field(Field::ROUND_POINT);
         self.set_field(Field::ROUND_OTHERS, before);
-        let nowhere = self.k(I32, NOWHERE.into());
-        self.set_field(Field::ROUND_POINT, nowhere);
+        // None that a run stops at.
+        let none = self.k(I32, 0);
+        self.set_field(Field::ROUND_POINT, none);
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
         self.next_run(run, warp);

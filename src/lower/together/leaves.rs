@@ -1,6 +1,7 @@
 //! How a run is left: what it is that its threads are supposed to have in common, branches at which they part, and what each takes along that
 //! goes on by itself.
 
+use super::super::context::Field;
 use super::super::emit::clif_type;
 use super::super::function::{Lower, trusted};
 use super::{Apart, Parts, VECTOR, lanes_of, vector_type};
@@ -201,10 +202,14 @@ impl<'a> Lower<'a, '_> {
                 self.b.ins().jump(single, &args);
             }
             (Apart::Lanes { taken, .. }, _, Some(number)) => {
+                let until = self.emit().add_k(number, width);
                 if let Some(lane) = self.lane {
                     self.tell_left(lane);
+                    if lane.run.is_some() {
+                        // The lanes behind have a turn of their own.
+                        self.set_field(Field::LANES_END, until);
+                    }
                 }
-                let until = self.emit().add_k(number, width);
                 self.b.def_var(taken.until, until);
                 self.b.def_var(taken.place, place);
                 self.b.ins().jump(taken.head, &[]);

@@ -26,7 +26,7 @@ use super::{FunctionStats, Stats};
 const WIDENING: u32 = 12;
 
 /// Most threads that go together, in kernels of no more Cranelift instructions than `TINY`, without loops, or of no more than `SMALL` whose
-/// vectors find place in the registers that machines have.
+/// vectors find place in the registers that machines have or whose threads stop.
 const MOST: u32 = 16;
 const TINY: usize = 110;
 const SMALL: usize = 1_000;
@@ -145,7 +145,9 @@ impl Code {
         };
         let roomy = |inner: &Inner| {
             let stats = inner.compiled.function_stats[kernel.index()];
-            self.is_tiny(kernel) || stats.vectors <= REGISTERS
+            // Of turns from barrier to barrier there are fewer then.
+            let turns = self.stops(kernel) > 0 && rows.is_multiple_of(MOST);
+            turns || self.is_tiny(kernel) || stats.vectors <= REGISTERS
         };
         let warps = self.is_made_of_meetings(kernel) && rows.is_multiple_of(LANES as u32);
         let whole = warps.then(|| make(LANES as u32));
@@ -199,11 +201,15 @@ impl Code {
 
     /// Whether a kernel does little between one meeting of its threads and the next: whole warps save most, if they are rows.
     fn is_made_of_meetings(&self, kernel: FuncId) -> bool {
-        let stops = &self.inner.compiled.entries[kernel.index()].stops;
-        let points = stops.as_ref().map_or(0, |stops| stops.sites.len());
-        let most = SHORT.min(BETWEEN * points);
+        let most = SHORT.min(BETWEEN * self.stops(kernel));
         let short = |stats: FunctionStats| stats.clif_instructions <= most;
         self.function_stats(kernel).is_some_and(short)
+    }
+
+    /// At how many points threads of a kernel stop.
+    fn stops(&self, kernel: FuncId) -> usize {
+        let stops = &self.inner.compiled.entries[kernel.index()].stops;
+        stops.as_ref().map_or(0, |stops| stops.sites.len())
     }
 
     fn may_widen(&self, kernel: FuncId) -> bool {

@@ -13,6 +13,7 @@ mod error;
 mod flags;
 mod given;
 mod host;
+mod later;
 mod loosen;
 mod memory;
 mod pressure;

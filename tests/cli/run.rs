@@ -673,3 +673,20 @@ fn what_kernels_print_is_shown() {
     let text = stdout(&output);
     assert!(text.contains(r#""printed":"0\n1\n2\n""#), "{text}");
 }
+
+#[test]
+fn a_fault_is_told_once_when_both_engines_have_run() {
+    let folder = Folder::new();
+    let file = folder.file("kernels.ptx", KERNELS);
+    let said = |engine: &str| {
+        let output = ptxlift(&["run", &file, "--kernel", "traps", "--engine", engine]);
+        code(&output, 3);
+        stderr(&output)
+    };
+    let both = said("both");
+    assert_eq!(
+        both.matches("trap").count(),
+        said("jit").matches("trap").count()
+    );
+    assert_eq!(both, said("interp"));
+}

@@ -161,16 +161,17 @@ impl Args {
                     String::from_utf8_lossy(&ran.left.printed)
                 ));
             }
-            match &ran.left.end {
+            // Without a description nothing is said of how it should end: a fault is told once, when all engines have run.
+            let told = match &ran.left.end {
                 Err(fault) if cancel.is_cancelled() => {
                     return Err(Failure::Interrupted(fault.clone()));
                 }
-                Err(fault) if job.description.is_none() => {
-                    return Err(Failure::Library(Error::Fault(fault.clone())));
-                }
-                Err(_) | Ok(_) => {}
+                Err(_) => job.description.is_some(),
+                Ok(_) => true,
+            };
+            if told {
+                good &= self.tell(job, module, &ran, out)?;
             }
-            good &= self.tell(job, module, &ran, out)?;
             if let Some(first) = &first
                 && let Some(difference) = exec::difference(first, &ran.left)
             {
@@ -181,7 +182,12 @@ impl Args {
             first.get_or_insert(ran.left);
         }
         if let Some(left) = first {
-            self.show_buffers(job, &left, out)?;
+            match left.end {
+                Err(fault) if job.description.is_none() => {
+                    return Err(Failure::Library(Error::Fault(fault)));
+                }
+                Err(_) | Ok(_) => self.show_buffers(job, &left, out)?,
+            }
         }
         Ok(good)
     }

@@ -484,7 +484,7 @@ fn tell_tids(words: &mut [u64], warp: u32, block: [u32; 3]) {
     } else {
         let mut tid = [x, y, z];
         for lane in 0..LANES {
-            (0..3).for_each(|axis| tids[axis][lane] = tid[axis]);
+            (tids.iter_mut().zip(tid)).for_each(|(tids, own)| tids[lane] = own);
             tid[0] += 1;
             for axis in [0, 1] {
                 if tid[axis] == block[axis] {

@@ -48,6 +48,8 @@ pub(super) struct Check<'a> {
     /// The address is this value and a distance.
     pub(super) base: Value,
     pub(super) offset: i32,
+    /// Of threads that go together: whether the value has 32 bits in each, zero-extended, and so wraps around between them.
+    pub(super) narrow: bool,
     /// Bytes, a multiple of the alignment.
     pub(super) bytes: u64,
     pub(super) align: u32,
@@ -133,6 +135,7 @@ impl Lower<'_, '_> {
             slot: None,
             base,
             offset,
+            narrow: false,
             bytes,
             align: reach.access.align,
             between: &[],
@@ -181,6 +184,7 @@ impl Lower<'_, '_> {
             slot: None,
             base,
             offset,
+            narrow: false,
             bytes: run.bytes,
             align: run.align,
             between: &run.between,

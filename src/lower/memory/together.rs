@@ -217,6 +217,10 @@ impl<'a> Lower<'a, '_> {
         let at = (base, offset.wrapping_add(between.min(0) as i32));
         let bytes = between.unsigned_abs() + u64::from(elements.size());
         let mut check = self.check_of(inst, reach, root.as_ref(), at, bytes);
+        check.narrow = match reach.address.base {
+            Base::Reg(reg) => self.plan.names.class(reg.into()) != RegClass::B64,
+            Base::Var(_) | Base::Absolute => false,
+        };
         let first = |pointer: Pointer| Pointer {
             base: pointer.base,
             offset,
@@ -231,6 +235,15 @@ impl<'a> Lower<'a, '_> {
         };
         check.slot = self.answer_slot(&check, reg);
         let (mut within, translation) = self.within(&check);
+        if check.narrow && between < 0 && offset > 0 {
+            // What is behind the first thread may wrap around and come back by the distance.
+            let steady = self.emit().cmp_k(
+                IntCC::UnsignedGreaterThanOrEqual,
+                check.base,
+                between.unsigned_abs(),
+            );
+            within = self.b.ins().band(within, steady);
+        }
         if permitted.is_some() {
             let all = self.permitted_to_all(inst);
             within = self.b.ins().band(within, all);
@@ -531,9 +544,7 @@ impl<'a> Lower<'a, '_> {
         });
         let site = self.k(I32, check.site.into());
         let slot = self.k(I32, check.slot.unwrap_or(NO_SLOT).into());
-        let first = self
-            .emit()
-            .add_k(check.base, i64::from(check.offset) as u64);
+        let behind = i64::from(check.offset) as u64;
         let (head, latch) = (self.cold_block(), self.cold_block());
         let lane = self.b.append_block_param(head, I32);
         let zero = self.k(I32, 0);
@@ -556,13 +567,17 @@ impl<'a> Lower<'a, '_> {
             None => {
                 let stride = self.k(I64, elements.stride as u64);
                 let distance = self.b.ins().imul(number, stride);
-                self.b.ins().iadd(first, distance)
+                let mut base = self.b.ins().iadd(check.base, distance);
+                if check.narrow {
+                    base = self.emit().and_k(base, u32::MAX.into());
+                }
+                self.emit().add_k(base, behind)
             }
             Some(list) => {
                 let offset = self.emit().shl_k(number, 3);
                 let at = self.b.ins().iadd(list, offset);
                 let base = self.b.ins().load(I64, trusted(), at, 0);
-                self.emit().add_k(base, i64::from(check.offset) as u64)
+                self.emit().add_k(base, behind)
             }
         };
         let context = self.context;

@@ -418,7 +418,7 @@ impl<'a> Entry<'a> {
     /// How its threads stop; `None` for a kernel whose threads do not.
     pub(super) fn stops(&self) -> Option<&'a Stops> {
         let entry = &self.inner.compiled.entries[self.function.index()];
-        entry.stops.as_ref()
+        entry.stops.as_deref()
     }
 
     /// What is known of the meetings of the module, by site.

@@ -83,7 +83,7 @@ pub(super) struct Entries {
     /// The kernel's sums of pointer parameters.
     pub(super) roots: Vec<Root>,
     /// There in a kernel whose threads stop.
-    pub(super) stops: Option<Stops>,
+    pub(super) stops: Option<Box<Stops>>,
     /// Whether it calls functions, system calls apart.
     pub(super) calls: bool,
     /// Whether it has local memory behind its variables.
@@ -453,7 +453,9 @@ pub(super) fn compile(
             roots,
             calls: plan.as_ref().is_some_and(|plan| plan.calls),
             stack: plan.as_ref().is_some_and(|plan| plan.stack),
-            stops: (plan.as_ref()).and_then(|own| Stops::new(own, module_plan.barriers(FuncId(i)))),
+            stops: (plan.as_ref())
+                .and_then(|own| Stops::new(own, module_plan.barriers(FuncId(i))))
+                .map(Box::new),
             ..Entries::default()
         })
         .collect();

@@ -316,24 +316,31 @@ impl<'a> Lower<'a, '_> {
         over: clif::Block,
     ) -> Value {
         // Neither at a barrier nor over, or not together.
-        let [count, first, others] = [(); 3].map(|()| self.b.create_block());
+        let [count, first] = [(); 2].map(|()| self.b.create_block());
         let warps = self.field(Field::ROUND_WARPS);
         self.b.ins().brif(warps, count, &[], over, &[]);
         self.b.switch_to_block(count);
         self.end_round(lane, over);
-        self.b.switch_to_block(lane.gathered);
-        let point = self.b.append_block_param(lane.gathered, I32);
-        self.b.def_var(stood, point);
-        // The first warp has nobody before it: most likely it stands where those of the last round did.
-        let before = self.field(Field::ROUND_POINT);
-        let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
-        self.b.ins().brif(with_others, whole, &[], others, &[]);
-        self.b.switch_to_block(others);
+        let point = self.stand_with_others(lane, stood, whole);
         let index = self.field(Field::ROUND_WARP);
         self.b.ins().brif(index, count, &[], first, &[]);
         self.b.switch_to_block(first);
         self.set_field(Field::ROUND_POINT, point);
         self.b.ins().jump(whole, &[]);
+        point
+    }
+
+    /// Goes to `whole` if lanes that went together stand where those before them do, and on here if not. Gives where they stand.
+    fn stand_with_others(&mut self, lane: Lane, stood: Variable, whole: clif::Block) -> Value {
+        let others = self.b.create_block();
+        self.b.switch_to_block(lane.gathered);
+        let point = self.b.append_block_param(lane.gathered, I32);
+        self.b.def_var(stood, point);
+        // The first have nobody before them: most likely they stand where those of the last round did.
+        let before = self.field(Field::ROUND_POINT);
+        let beside = self.b.ins().icmp(IntCC::Equal, point, before);
+        self.b.ins().brif(beside, whole, &[], others, &[]);
+        self.b.switch_to_block(others);
         point
     }
 
@@ -347,15 +354,9 @@ impl<'a> Lower<'a, '_> {
         whole: clif::Block,
         over: clif::Block,
     ) -> Value {
-        let [apart, others, by_turns, first] = [(); 4].map(|()| self.b.create_block());
+        let [apart, by_turns, first] = [(); 3].map(|()| self.b.create_block());
         self.b.ins().jump(apart, &[]);
-        self.b.switch_to_block(lane.gathered);
-        let point = self.b.append_block_param(lane.gathered, I32);
-        self.b.def_var(stood, point);
-        let before = self.field(Field::ROUND_POINT);
-        let with_others = self.b.ins().icmp(IntCC::Equal, point, before);
-        self.b.ins().brif(with_others, whole, &[], others, &[]);
-        self.b.switch_to_block(others);
+        let point = self.stand_with_others(lane, stood, whole);
         let [index, at] = [Field::ROUND_WARP, Field::ROUND_LANE].map(|field| self.field(field));
         let behind = self.b.ins().bor(index, at);
         self.b.ins().brif(behind, apart, &[], by_turns, &[]);
@@ -367,7 +368,7 @@ impl<'a> Lower<'a, '_> {
         self.b.ins().jump(whole, &[]);
 
         self.b.switch_to_block(apart);
-        let [look, note, next, ends, count] = [(); 5].map(|()| self.b.create_block());
+        let [look, note, next, count] = [(); 4].map(|()| self.b.create_block());
         let at = self.field(Field::ROUND_LANE);
         let offset = self.emit().resize(at, I64, false);
         let offset = self.emit().shl_k(offset, 2);
@@ -391,8 +392,6 @@ impl<'a> Lower<'a, '_> {
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
         self.next_run(run, warp);
-        self.b.ins().jump(ends, &[]);
-        self.b.switch_to_block(ends);
         let warps = self.field(Field::ROUND_WARPS);
         self.b.ins().brif(warps, count, &[], over, &[]);
         self.b.switch_to_block(count);

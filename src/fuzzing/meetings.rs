@@ -594,6 +594,7 @@ impl Body<'_, '_> {
         if !self.follows() || !self.flow.cta {
             return;
         }
+        let before = self.out.len();
         let warps = self.warps();
         let (first, count) = OF_ARRIVALS;
         let barrier = (first + self.choices.below(count), 32 * warps);
@@ -628,7 +629,9 @@ impl Body<'_, '_> {
         self.never_aligned = false;
         self.needs_count = false;
         // Nobody may arrive for the next time before the others have come.
-        self.gather();
+        if !self.gather() {
+            self.out.truncate(before);
+        }
     }
 
     /// Both halves of a cluster's barrier.
